@@ -1,0 +1,43 @@
+# Every target works alone on a fresh clone with Python 3.11 or newer and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# One stamp per set of extras, so that a target installs what it needs and no more.
+STAMPS := $(VENV)/stamps
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench papers clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed: run make with PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMPS)/%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@mkdir -p $(STAMPS) && touch $@
+
+demo: $(STAMPS)/test ## Fit forests with and without construction on a real table
+	$(BIN)/python examples/demo.py
+
+test: $(STAMPS)/test ## Run all tests
+	$(BIN)/python -m pytest -n 2
+
+lint: $(STAMPS)/dev ## Check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMPS)/bench ## Measure speed against scikit-learn and LightGBM
+	$(BIN)/python benchmarks/speed.py
+
+papers: $(STAMPS)/bench ## Print our errors beside the published ones
+	$(BIN)/python benchmarks/papers_constructive.py
+
+clean: ## Remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

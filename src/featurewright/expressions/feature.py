@@ -1,0 +1,76 @@
+"""A constructed feature as users meet it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from featurewright.expressions.nodes import Column, Expression
+
+
+@dataclass(frozen=True, repr=False)
+class Feature:
+    r"""A column computed by an expression, with what it was worth when it was found.
+
+    Parameters
+    ----------
+    name : str
+        Text of the expression; for a lone column, its own name.
+    expression : Expression
+        How to compute it.
+    gain : float
+        What it was worth to the learner that found it.
+    count : int
+        Number of nodes that use it.
+
+    Examples
+    --------
+    >>> from featurewright.expressions import Feature, parse
+    >>> feature = Feature.of(parse("a / b", ["a", "b"]), gain=0.25, count=3)
+    >>> feature
+    Feature('a / b', gain=0.25, count=3)
+    >>> print(feature.latex())
+    \frac{a}{b}
+    """
+
+    name: str
+    expression: Expression
+    gain: float = 0.0
+    count: int = 1
+
+    @classmethod
+    def of(cls, expression: Expression, gain: float = 0.0, count: int = 1) -> Feature:
+        """Name an expression.
+
+        Parameters
+        ----------
+        expression : Expression
+            How to compute the feature.
+        gain : float, default=0.0
+            What it was worth.
+        count : int, default=1
+            Number of nodes that use it.
+
+        Returns
+        -------
+        Feature
+            The feature, named by its text; a lone column keeps its name as it is.
+        """
+        name = expression.name if isinstance(expression, Column) else str(expression)
+        return cls(name, expression, gain, count)
+
+    def latex(self) -> str:
+        """Return the expression as LaTeX, without dollar signs."""
+        return self.expression.latex()
+
+    def sympy(self) -> Any:
+        """Return the expression as a SymPy object."""
+        return self.expression.sympy()
+
+    def __repr__(self) -> str:
+        """Show the name and the worth."""
+        return f"Feature({self.name!r}, gain={self.gain:.4g}, count={self.count})"
+
+    def _repr_latex_(self) -> str:
+        """Show the formula in a notebook."""
+        return f"${self.latex()}$"

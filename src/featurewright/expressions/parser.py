@@ -1,0 +1,269 @@
+"""Text read back into expression trees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from featurewright.expressions.domains import Category, Domain, Real
+from featurewright.expressions.nodes import Call, Column, Expression
+from featurewright.expressions.operators import OPERATORS, Operator, get_operator
+from featurewright.expressions.text import COMPARISON, INFIX, PLAIN, PREFIX
+
+MAX_TOKENS = 400
+MAX_NESTING = 100
+"""Beyond these, text is an attack or a mistake, and would exhaust the interpreter's stack."""
+
+_TOKEN = re.compile(
+    rf"""\s*(?:(?P<quoted>`(?:[^`]|``)*`)
+    |(?P<string>'(?:[^']|'')*')
+    |(?P<word>{PLAIN.pattern})
+    |(?P<sign><=|>=|==|[-+*/<>(),]))""",
+    re.VERBOSE,
+)
+_BINARY = {symbol: (name, level) for name, (symbol, level) in INFIX.items()}
+_KEYWORDS = frozenset({"and", "or", "xor", "not", "is"})
+
+
+class ParseError(ValueError):
+    """Text that is not an expression over the given columns; the message says where."""
+
+
+class _Token(NamedTuple):
+    """A piece of text, what it is, and where it starts."""
+
+    kind: str
+    text: str
+    start: int
+
+
+def parse(
+    text: str,
+    names: Sequence[str],
+    domains: Sequence[int] | np.ndarray[Any, Any] | None = None,
+    levels: Sequence[Sequence[Any] | None] | None = None,
+    operators: Sequence[Operator] = (),
+) -> Expression:
+    """Read an expression: the inverse of printing one.
+
+    Parameters
+    ----------
+    text : str
+        The expression.
+    names : sequence of str
+        Names of the columns; in the text, one that is not a plain word, or is the name of an
+        operator, stands in backticks.
+    domains : sequence of int, optional
+        Domains of the columns; all Real if not given.
+    levels : sequence, optional
+        Per column None or the labels of its levels, by code.
+    operators : sequence of Operator
+        User operators the text may call besides the built-in and the registered ones.
+
+    Returns
+    -------
+    Expression
+        The tree.
+
+    Raises
+    ------
+    ParseError
+        If the text is not an expression over these columns.
+
+    Examples
+    --------
+    >>> parse("`sepal width` * (a + a)", ["a", "sepal width"]).size
+    5
+    >>> print(parse("not colour is 'red'", ["colour"], [2], [["blue", "red"]]))
+    not colour is 'red'
+    """
+    kinds = [Real] * len(names) if domains is None else [Domain(int(kind)) for kind in domains]
+    columns = [Column(i, name, kinds[i]) for i, name in enumerate(names)]
+    return _Parser(text, columns, levels, operators).whole()
+
+
+class _Parser:
+    """Recursive descent by precedence over the tokens of one text."""
+
+    def __init__(
+        self,
+        text: str,
+        columns: list[Column],
+        levels: Sequence[Sequence[Any] | None] | None,
+        operators: Sequence[Operator],
+    ) -> None:
+        """Split the text into tokens."""
+        self.columns = columns
+        self.levels = levels
+        self.operators = {operator.name: operator for operator in operators}
+        self.position = 0
+        self.nesting = 0
+        self.tokens = self._tokens(text)
+
+    def _tokens(self, text: str) -> list[_Token]:
+        """Split the text, refusing characters that begin no token."""
+        tokens: list[_Token] = []
+        start, stop = 0, len(text.rstrip())
+        while start < stop:
+            match = _TOKEN.match(text, start, stop)
+            if match is None or match.lastgroup is None:
+                start += len(text[start:]) - len(text[start:].lstrip())
+                self.fail(_Token("", text[start], start), "a column, an operator or a parenthesis")
+            kind = match.lastgroup
+            tokens.append(_Token(kind, match[kind], match.start(kind)))
+            start = match.end()
+            if len(tokens) > MAX_TOKENS:
+                self.fail(tokens[-1], f"an expression of at most {MAX_TOKENS} words and signs")
+        tokens.append(_Token("end", "the end", len(text)))
+        return tokens
+
+    def fail(self, token: _Token, expected: str) -> NoReturn:
+        """Refuse the text at a token."""
+        shown = token.text if token.kind == "end" else repr(token.text)
+        raise ParseError(
+            f"Cannot read the expression at character {token.start + 1}: got {shown}, expected "
+            f"{expected}; correct the text there."
+        )
+
+    @property
+    def token(self) -> _Token:
+        """The next token."""
+        return self.tokens[self.position]
+
+    def take(self) -> _Token:
+        """Return the next token and move past it."""
+        token = self.token
+        self.position += 1
+        return token
+
+    def expect(self, sign: str) -> None:
+        """Move past a sign that must come next."""
+        if (self.token.kind, self.token.text) != ("sign", sign):
+            self.fail(self.token, repr(sign))
+        self.position += 1
+
+    def whole(self) -> Expression:
+        """Read the text to its end."""
+        expression = self.expression(0)
+        if self.token.kind != "end":
+            self.fail(self.token, "an operator between two operands or the end")
+        return expression
+
+    def expression(self, at_least: int) -> Expression:
+        """Read operands joined by operators that bind at least so tightly."""
+        self.nesting += 1
+        if self.nesting > MAX_NESTING:
+            self.fail(self.token, f"at most {MAX_NESTING} levels of nesting")
+        left, ceiling = self.operand(at_least)
+        while True:
+            token = self.token
+            level = self._level(token)
+            if level is None or level < at_least or level > ceiling:
+                break
+            self.position += 1
+            if token.text == "is":
+                left = self._is(token, left)
+            else:
+                right = self.expression(level + 1)
+                left = self.call(token, get_operator(_BINARY[token.text][0]), (left, right))
+            # A second comparison beside the first would need parentheses to mean anything.
+            ceiling = level - 1 if level == COMPARISON else level
+        self.nesting -= 1
+        return left
+
+    @staticmethod
+    def _level(token: _Token) -> int | None:
+        """Return the precedence of an infix token, None for any other."""
+        if token.kind not in ("sign", "word"):
+            return None
+        if token.text == "is":
+            return COMPARISON
+        return _BINARY[token.text][1] if token.text in _BINARY else None
+
+    def operand(self, at_least: int) -> tuple[Expression, int]:
+        """Read a column, a call, a parenthesis or a prefixed operand, and what may follow it."""
+        token = self.take()
+        for name, (symbol, level) in PREFIX.items():
+            if token.kind in ("sign", "word") and token.text == symbol.strip():
+                if level < at_least:
+                    self.fail(token, "an operand; put this one in parentheses")
+                argument = self.expression(level)
+                return self.call(token, get_operator(name), (argument,)), level
+        if token.kind == "sign" and token.text == "(":
+            inner = self.expression(0)
+            self.expect(")")
+            return inner, COMPARISON * 2
+        if token.kind in ("quoted", "word") and token.text not in _KEYWORDS:
+            called = (self.token.kind, self.token.text) == ("sign", "(")
+            read = self._function if called else self._column
+            return read(token), COMPARISON * 2
+        self.fail(token, "a column, an operator with arguments or '('")
+
+    def _name(self, token: _Token) -> str:
+        """Return the name a token spells."""
+        return token.text[1:-1].replace("``", "`") if token.kind == "quoted" else token.text
+
+    def _column(self, token: _Token) -> Column:
+        """Find the column a token names."""
+        name = self._name(token)
+        found = [column for column in self.columns if column.name == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            self.fail(token, f"a name that only one column has, not {len(found)}")
+        near = get_close_matches(name, [column.name for column in self.columns], n=3)
+        hint = f" such as {' or '.join(map(repr, near))}" if near else ""
+        self.fail(token, f"the name of a column{hint}")
+
+    def _function(self, token: _Token) -> Expression:
+        """Read an operator written before its arguments in parentheses."""
+        name = self._name(token)
+        try:
+            operator = self.operators.get(name) or get_operator(name)
+        except ValueError as error:
+            raise ParseError(f"{error} (at character {token.start + 1})") from None
+        if name in INFIX or name in PREFIX or operator.has_parameter:
+            self.fail(token, "an operator that is written before its arguments")
+        if token.kind == "quoted" and name in OPERATORS:
+            self.fail(token, "an operator without backticks")
+        self.expect("(")
+        arguments = [self.expression(0)]
+        while (self.token.kind, self.token.text) == ("sign", ","):
+            self.position += 1
+            arguments.append(self.expression(0))
+        self.expect(")")
+        return self.call(token, operator, tuple(arguments))
+
+    def call(
+        self,
+        token: _Token,
+        operator: Operator,
+        arguments: tuple[Expression, ...],
+        parameter: tuple[int, str] | None = None,
+    ) -> Call:
+        """Build a node, saying where if the operator refuses its arguments."""
+        try:
+            return Call(operator, arguments, parameter)
+        except ValueError as error:
+            raise ParseError(f"{error} (at character {token.start + 1})") from None
+
+    def _is(self, token: _Token, column: Expression) -> Call:
+        """Read the level a column is compared with."""
+        if not isinstance(column, Column) or column.domain != Category:
+            self.fail(token, "'is' after a Category column only")
+        quoted = self.take()
+        if quoted.kind != "string":
+            self.fail(quoted, "a level in single quotes")
+        label = quoted.text[1:-1].replace("''", "'")
+        known = None if self.levels is None else self.levels[column.index]
+        if known is None:
+            codes = [int(label)] if re.fullmatch("[0-9]{1,7}", label) else []
+        else:
+            codes = [code for code, level in enumerate(known) if str(level) == label]
+        if len(codes) != 1:
+            self.fail(quoted, f"the label of one level of column {column.name!r}")
+        return self.call(token, get_operator("is"), (column,), (codes[0], label))

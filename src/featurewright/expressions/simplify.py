@@ -1,0 +1,130 @@
+"""Rewrites that make an expression shorter or canonical without changing a single value.
+
+Each rule holds bit for bit in floating point, missing values included, for columns whose values
+are within the range of float32 (Booleans being 0 or 1), up to the sign of a zero that ``min`` or
+``max`` returns. Rules of algebra that only hold for exact numbers, such as regrouping sums, are
+absent on purpose.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from featurewright.expressions.nodes import Call, Column, Expression
+from featurewright.expressions.operators import OPERATORS
+
+_EVEN = frozenset({"abs", "square", "sqrt", "log"})
+_IDEMPOTENT = frozenset({"min", "max", "and", "or"})
+_MIRRORED = {"greater": "less", "greater_equal": "less_equal"}
+_OPPOSITE = {
+    "less": "greater_equal",
+    "less_equal": "greater",
+    "greater": "less_equal",
+    "greater_equal": "less",
+}
+
+
+def simplify(expression: Expression) -> Expression:
+    """Return an equal-valued expression, as short and canonical as safe rewrites make it.
+
+    Parameters
+    ----------
+    expression : Expression
+        What to simplify.
+
+    Returns
+    -------
+    Expression
+        An expression with the same values on every table, missing ones included.
+
+    Examples
+    --------
+    >>> from featurewright.expressions import parse
+    >>> print(simplify(parse("abs(-b) - -(a * a)", ["a", "b"])))
+    abs(b) + square(a)
+    """
+    while True:
+        simpler: Expression = expression.fold(_keep, _rebuild)
+        if simpler == expression:
+            return simpler
+        expression = simpler
+
+
+def _keep(node: Column) -> Expression:
+    """Return a column as it is."""
+    return node
+
+
+def _rebuild(node: Call, arguments: list[Expression]) -> Expression:
+    """Rewrite one node whose arguments are already rewritten."""
+    if node.operator.commutative:
+        arguments = sorted(arguments, key=_order)
+    node = Call(node.operator, tuple(arguments), node.parameter)
+    if node.operator.opcode is None:
+        return node  # nothing but its symmetry is known of a user operator
+    rewritten = _unary(node) if node.operator.arity == 1 else _binary(node)
+    return node if rewritten is None else rewritten
+
+
+def _order(expression: Expression) -> tuple[Any, ...]:
+    """Return a key that sorts operands: short before long, then columns by their position."""
+    return expression.fold(_column_key, _call_key)
+
+
+def _column_key(node: Column) -> tuple[Any, ...]:
+    """Return the key of a column; only columns have size 1, so kinds are never compared."""
+    return 1, node.index, node.name
+
+
+def _call_key(node: Call, keys: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the key of an operator applied."""
+    return 1 + sum(key[0] for key in keys), node.operator.name, node.code, tuple(keys)
+
+
+def _made_by(expression: Expression, *names: str) -> tuple[Expression, ...] | None:
+    """Return the arguments of an expression made by one of these operators, else None."""
+    if isinstance(expression, Call) and expression.operator.name in names:
+        return expression.arguments
+    return None
+
+
+def _call(name: str, *arguments: Expression) -> Call:
+    """Apply a built-in operator."""
+    return Call(OPERATORS[name], arguments)
+
+
+def _unary(node: Call) -> Expression | None:
+    """Rewrite an operator of one operand, or return None."""
+    name, x = node.operator.name, node.arguments[0]
+    if name in _EVEN and (inner := _made_by(x, "neg", "abs")):
+        return _call(name, inner[0])
+    if name in ("neg", "not") and (inner := _made_by(x, name)):
+        return inner[0]
+    # A comparison is missing exactly when its opposite is, so it can absorb the negation.
+    if name == "not" and isinstance(x, Call) and x.operator.name in _OPPOSITE:
+        return _call(_OPPOSITE[x.operator.name], *x.arguments)
+    return None
+
+
+def _binary(node: Call) -> Expression | None:
+    """Rewrite an operator of two operands, or return None."""
+    name, (x, y) = node.operator.name, node.arguments
+    if name in _MIRRORED:
+        return _call(_MIRRORED[name], y, x)
+    if x == y and name in _IDEMPOTENT:
+        return x
+    if x == y and name == "mul":
+        return _call("square", x)
+    return _signs(name, x, y)
+
+
+def _signs(name: str, x: Expression, y: Expression) -> Expression | None:
+    """Rewrite arithmetic on operands that carry a minus sign, or return None."""
+    minus_x, minus_y = _made_by(x, "neg"), _made_by(y, "neg")
+    if minus_x and minus_y and name in ("mul", "div"):
+        return _call(name, minus_x[0], minus_y[0])
+    if minus_y and name in ("add", "sub"):
+        return _call("sub" if name == "add" else "add", x, minus_y[0])
+    if minus_x and name == "add":
+        return _call("sub", y, minus_x[0])
+    return None

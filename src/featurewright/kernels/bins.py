@@ -1,0 +1,200 @@
+"""Put a candidate's values into bins: exact ranks for few rows, a clipped range for many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from featurewright.kernels.jit import bits_float, float_bits, kernel
+
+EXACT_ROWS = 64  # up to here every distinct value is its own bin
+MAX_BINS = 128  # the code after the last bin means missing, so codes fit a byte
+SAMPLE = 32  # values looked at to find the range in which most of the mass lies
+
+_INT_MAX = np.int32(2**31 - 1)
+_LARGEST_KEY = np.int32(0x7F7FFFFF)  # the key of the largest finite float32
+_INFINITE = np.float32(np.inf)
+_ZERO = np.float32(0.0)
+
+
+@kernel
+def order_key(x):
+    """Map a float32 to an int32 of the same order, so that minima and maxima vectorise."""
+    bits = float_bits(x)
+    return np.int32(bits ^ np.int32((bits >> np.int32(31)) & _INT_MAX))
+
+
+@kernel
+def key_value(key):
+    """Give back the float32 of an order key."""
+    return bits_float(np.int32(key ^ np.int32((key >> np.int32(31)) & _INT_MAX)))
+
+
+@kernel
+def value_range(values, row, n, state):
+    """Find the smallest and largest known value; tell whether any is missing."""
+    row = np.uint64(row)
+    low = _INT_MAX
+    high = np.int32(-_INT_MAX)
+    for i in range(np.uint64(n)):
+        key = order_key(values[row, i])
+        low = min(low, key)
+        high = max(high, key)
+    # A NaN's key lies beyond every finite key, at the end that its sign bit chooses.
+    if high > _LARGEST_KEY or low < -_LARGEST_KEY - 1:
+        smallest, largest = _INFINITE, -_INFINITE
+        for i in range(np.uint64(n)):
+            x = values[row, i]
+            smallest = x if x < smallest else smallest
+            largest = x if x > largest else largest
+        state.low, state.high = smallest, largest
+        return True
+    state.low, state.high = key_value(low), key_value(high)
+    return False
+
+
+@kernel
+def rank_codes(values, row, n, ranks, codes):
+    """Give each value the number of smaller ones as its code; equal values share it.
+
+    Counting is quadratic but branch-free and vectorised: below about a hundred rows it beats any
+    comparison sort by far.
+    """
+    row, rows = np.uint64(row), np.uint64(n)
+    for i in range(rows):
+        ranks[i] = 0
+    for j in range(rows):
+        x = values[row, j]
+        for i in range(rows):
+            ranks[i] += np.int32(values[row, i] > x)
+    for i in range(rows):
+        x = values[row, i]
+        codes[i] = np.uint8(ranks[i]) if x == x else np.uint8(n)
+
+
+@kernel
+def clipped_range(values, row, n, state):
+    """Find the range between the second smallest and second largest of a small sample.
+
+    Ratios and products have long tails: bins over the whole range would put nearly all rows into
+    one of them. Values beyond the range share the outermost bins. Where the sample is constant or
+    mostly missing, the whole range serves.
+    """
+    at, step = np.uint64(row), n // SAMPLE
+    low = next_low = _INFINITE
+    high = next_high = -_INFINITE
+    for i in range(SAMPLE):
+        x = values[at, np.uint64(i * step)]
+        if x < low:
+            low, next_low = x, low
+        elif x < next_low:
+            next_low = x
+        if x > high:
+            high, next_high = x, high
+        elif x > next_high:
+            next_high = x
+    if next_low < next_high:
+        state.low, state.high = next_low, next_high
+    else:
+        value_range(values, row, n, state)
+
+
+@kernel
+def range_codes(values, row, n, low, high, n_bins, codes):
+    """Give each value its bin among equal parts of the range; outside values go to the ends."""
+    row = np.uint64(row)
+    scale = np.float32(n_bins / max(np.float64(high) - np.float64(low), 1e-45))
+    last = np.float32(n_bins - 1)
+    missing = np.int32(n_bins)
+    for i in range(np.uint64(n)):
+        x = values[row, i]
+        place = (x - low) * scale
+        place = place if place > _ZERO else _ZERO
+        place = place if place < last else last
+        code = np.int32(place)
+        codes[i] = np.uint8(code if x == x else missing)
+
+
+@kernel
+def level_codes(values, row, n, first_level, n_bins, codes):
+    """Give each category level in a window of levels its own bin, the others the last one."""
+    row = np.uint64(row)
+    other = np.float32(n_bins - 1)
+    first = np.float32(first_level)
+    missing = np.int32(n_bins)
+    for i in range(np.uint64(n)):
+        x = values[row, i]
+        place = x - first
+        place = place if (place >= _ZERO) & (place < other) else other
+        codes[i] = np.uint8(np.int32(place) if x == x else missing)
+
+
+@kernel
+def add_to_bins(codes, weights, row, start, stop, histogram, r):
+    """Add the weights of some rows to the bins of one histogram row."""
+    row, r, first = np.uint64(row), np.uint64(r), np.uint64(start)
+    for i in range(np.uint64(stop - start)):
+        histogram[r, codes[first + i]] += weights[row, first + i]
+
+
+@kernel
+def accumulate(histogram, r, n_bins, only_total):
+    """Turn a histogram row into running sums, or leave it as it is; give its total."""
+    r = np.uint64(r)
+    running = _ZERO
+    for b in range(np.uint64(n_bins)):
+        running += histogram[r, b]
+        if not only_total:
+            histogram[r, b] = running
+    return running
+
+
+@kernel
+def threshold_after(values, row, n, codes, bin_number):
+    """Put the threshold halfway between the last value left of a boundary and the first right."""
+    row = np.uint64(row)
+    below, above = -_INFINITE, _INFINITE
+    for i in range(np.uint64(n)):
+        x = values[row, i]
+        if x == x:
+            if codes[i] <= bin_number:
+                below = x if x > below else below
+            else:
+                above = x if x < above else above
+    middle = np.float32(0.5 * (np.float64(below) + np.float64(above)))
+    return middle if middle < above else below
+
+
+@kernel
+def left_sum(values, row, weights, weight_row, threshold, start, stop):
+    """Sum the weights of the rows whose value does not exceed the threshold."""
+    row, weight_row, first = np.uint64(row), np.uint64(weight_row), np.uint64(start)
+    total = _ZERO
+    for i in range(np.uint64(stop - start)):
+        x = values[row, first + i]
+        w = weights[weight_row, first + i]
+        total += w if x <= threshold else _ZERO
+    return total
+
+
+@kernel
+def equal_sum(values, row, weights, weight_row, level, start, stop):
+    """Sum the weights of the rows whose value is the given level."""
+    row, weight_row, first = np.uint64(row), np.uint64(weight_row), np.uint64(start)
+    total = _ZERO
+    for i in range(np.uint64(stop - start)):
+        x = values[row, first + i]
+        w = weights[weight_row, first + i]
+        total += w if x == level else _ZERO
+    return total
+
+
+@kernel
+def known_sum(values, row, weights, weight_row, start, stop):
+    """Sum the weights of the rows whose value is known."""
+    row, weight_row, first = np.uint64(row), np.uint64(weight_row), np.uint64(start)
+    total = _ZERO
+    for i in range(np.uint64(stop - start)):
+        x = values[row, first + i]
+        w = weights[weight_row, first + i]
+        total += w if x == x else _ZERO
+    return total

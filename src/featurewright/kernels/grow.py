@@ -1,0 +1,236 @@
+"""Grow a whole tree in one call."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from featurewright.expressions import opcodes as op
+from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS
+from featurewright.kernels.jit import kernel
+from featurewright.kernels.nodes import is_pure, part_rows, prepare, route_missing, search_node
+from featurewright.kernels.operators import MAX_USER_ARITY
+from featurewright.kernels.programs import CHUNK, Desk, run_rows
+from featurewright.kernels.search import Candidates
+from featurewright.kernels.split import WORST, Bench, Rows
+
+_ZERO = np.float32(0.0)
+
+
+class Grown(NamedTuple):
+    """A tree as it grows: one entry per node; children stand side by side."""
+
+    left: np.ndarray  # int32: index of the left child, -1 at a leaf; the right one follows it
+    programs: np.ndarray  # int32[nodes, max_size]
+    threshold: np.ndarray  # float32
+    is_level: np.ndarray  # uint8: the test is "equal to the threshold", not "at most"
+    missing_left: np.ndarray  # uint8
+    gain: np.ndarray  # float32: of the split, in units of weight
+    start: np.ndarray  # int64: the node's rows are row_ids[start : start + size]
+    size: np.ndarray  # int64
+    depth: np.ndarray  # int32
+    rank: np.ndarray  # float32: score by which best-first growth chooses
+
+
+def make_grown(capacity: int, width: int) -> Grown:
+    """Allocate a tree of at most so many nodes."""
+    return Grown(
+        left=np.empty(capacity, np.int32),
+        programs=np.empty((capacity, width), np.int32),
+        threshold=np.empty(capacity, np.float32),
+        is_level=np.empty(capacity, np.uint8),
+        missing_left=np.empty(capacity, np.uint8),
+        gain=np.empty(capacity, np.float32),
+        start=np.empty(capacity, np.int64),
+        size=np.empty(capacity, np.int64),
+        depth=np.empty(capacity, np.int32),
+        rank=np.empty(capacity, np.float32),
+    )
+
+
+class Workshop(NamedTuple):
+    """Everything one growing tree works with."""
+
+    rows: Rows
+    sampled: Rows
+    bench: Bench
+    found: Candidates
+    desk: Desk
+    buffer: np.ndarray  # float32[columns + max_size, rows searched at once]
+    sample_ids: np.ndarray  # int32
+    spare: np.ndarray  # int32
+    frontier: np.ndarray  # int64
+
+
+def make_workshop(
+    n: int, n_columns: int, n_stats: int, width: int, settings: Any, capacity: int
+) -> Workshop:
+    """Allocate the working arrays of one tree on n rows."""
+    stat_rows = 1 if settings["by_class"] else n_stats + 1
+    searched = settings["budget"] > 0
+    sample = int(settings["sample"]) if searched else 0
+    # The largest node searched without halving, and the largest sample of a larger node.
+    whole = min(n, sample * 3 // 2) if sample else n
+    part = min(n, max(sample, n * 2 // 3 + 1)) if sample else 1
+    slots = int(settings["budget"]) + 2 if searched else 1
+    table = 1 << (4 * slots).bit_length()
+
+    def make_rows(count: int) -> Rows:
+        return Rows(
+            weights=np.empty((stat_rows, count), np.float32),
+            segments=np.empty(n_stats + 2, np.int64),
+            totals=np.empty(n_stats + 2, np.float32),
+        )
+
+    return Workshop(
+        rows=make_rows(n),
+        sampled=make_rows(part),
+        bench=Bench(
+            codes=np.empty(n, np.uint8),
+            ranks=np.empty(EXACT_ROWS, np.int32),
+            left=np.empty((n_stats + 2, MAX_BINS + 1), np.float32),
+            total=np.empty(n_stats + 2, np.float32),
+            scores=np.empty(MAX_BINS + 1, np.float32),
+        ),
+        found=Candidates(
+            programs=np.empty((slots, width), np.int32),
+            visited=np.empty((slots, width), np.int32),
+            scores=np.empty(slots, np.float32),
+            thresholds=np.empty(slots, np.float32),
+            best=np.empty((1, width), np.int32),
+            seen=np.empty(table, np.uint64),
+            hashes=np.empty(width + 1, np.uint64),
+            order=np.empty(max(slots, n_columns), np.int64),
+        ),
+        desk=Desk(
+            values=np.empty((1, n), np.float32),
+            scratch=np.empty((2 * width, CHUNK), np.float32),
+            local=np.empty((1, width), np.int32),
+            stack=np.empty(width + 1, np.int64),
+            operands=np.empty(MAX_USER_ARITY, np.float32),
+        ),
+        buffer=np.empty((n_columns + width, whole) if searched else (1, 1), np.float32),
+        sample_ids=np.empty(part, np.int32),
+        spare=np.empty(n + 1, np.int32),
+        frontier=np.empty(capacity, np.int64),
+    )
+
+
+@kernel
+def next_node(rank, frontier, count, best_first):
+    """Take the next node to split off the frontier."""
+    pick = count - 1
+    if best_first:
+        for place in range(count):
+            if rank[frontier[place]] > rank[frontier[pick]]:
+                pick = place
+    node = frontier[pick]
+    frontier[pick] = frontier[count - 1]
+    return node
+
+
+@kernel(inline=True)
+def leave_as_leaf(grown, node):
+    """Note down that a node is not split."""
+    grown.left[node] = -1
+    grown.rank[node] = WORST
+    grown.gain[node] = _ZERO
+    grown.threshold[node] = _ZERO
+    grown.is_level[node] = 0
+    grown.missing_left[node] = 0
+    for d in range(grown.programs.shape[1]):
+        grown.programs[node, d] = op.END
+
+
+@kernel(inline=True)
+def find_split(
+    columns, target, row_ids, settings, grammar, library, users, state, stop, grown, shop, node
+):
+    """Find a new node's best split and note it down; a node that stays a leaf ranks WORST."""
+    start, n = grown.start[node], grown.size[node]
+    leave_as_leaf(grown, node)
+    small = n < settings.min_split or n < 2 * settings.min_rows
+    if small or grown.depth[node] >= settings.max_depth or stop[0] != 0:
+        return
+    rows, bench, found, desk = shop.rows, shop.bench, shop.found, shop.desk
+    n_stats = prepare(target, row_ids, start, n, settings, rows)
+    if is_pure(rows, n, n_stats, settings):
+        return
+    search_node(
+        columns, target, row_ids, start, rows, n, n_stats, shop.sampled, settings, grammar,
+        library, users, found, bench, desk, shop.buffer, state, shop.sample_ids,
+    )
+    if not state.best_score > WORST:
+        return
+    run_rows(found.best, np.int64(0), columns, row_ids, start, n, users, desk)
+    side, gain = route_missing(
+        desk.values, rows, n, n_stats, settings, bench, state.best_threshold, state.best_is_level
+    )
+    # A split that gains nothing may still lead to one that does; rounding must not forbid it.
+    if not gain >= settings.min_gain - np.float32(1e-6) * rows.totals[n_stats]:
+        return
+    grown.rank[node] = max(gain, _ZERO)
+    grown.gain[node] = max(gain, _ZERO)
+    grown.threshold[node] = state.best_threshold
+    grown.is_level[node] = state.best_is_level
+    grown.missing_left[node] = side
+    for d in range(grown.programs.shape[1]):
+        grown.programs[node, d] = found.best[0, d]
+
+
+@kernel(inline=True)
+def split_node(columns, row_ids, users, shop, grown, node, n_nodes, evaluated):
+    """Part a node's rows and make its two children."""
+    start, n = grown.start[node], grown.size[node]
+    desk = shop.desk
+    if not evaluated:
+        run_rows(grown.programs, node, columns, row_ids, start, n, users, desk)
+    size = part_rows(
+        row_ids, start, n, desk.values, grown.threshold[node], grown.is_level[node],
+        grown.missing_left[node], shop.spare,
+    )
+    grown.left[node] = n_nodes
+    for child in range(2):
+        new = n_nodes + child
+        grown.start[new] = start if child == 0 else start + size
+        grown.size[new] = size if child == 0 else n - size
+        grown.depth[new] = grown.depth[node] + 1
+
+
+@kernel
+def grow_tree(
+    columns, target, row_ids, settings, grammar, library, users, state, stop, grown, shop
+):
+    """Grow one tree on the given rows, which end up sorted by leaf; give the number of nodes.
+
+    A non-zero `stop[0]` ends growth at once: what is not split yet stays a leaf.
+    """
+    best_first = settings.max_leaves > 0
+    capacity = grown.left.shape[0]
+    grown.start[0] = 0
+    grown.size[0] = row_ids.shape[0]
+    grown.depth[0] = 0
+    n_nodes, first_new = np.int64(1), np.int64(0)
+    leaves, waiting = 1, 0
+    while True:
+        last_searched = np.int64(-1)
+        for node in range(first_new, n_nodes):
+            find_split(
+                columns, target, row_ids, settings, grammar, library, users, state, stop, grown,
+                shop, node,
+            )
+            if grown.rank[node] > WORST:
+                shop.frontier[waiting] = node
+                waiting += 1
+                last_searched = node
+        full = best_first and leaves >= settings.max_leaves
+        if waiting == 0 or n_nodes + 2 > capacity or full:
+            return n_nodes
+        node = next_node(grown.rank, shop.frontier, waiting, best_first)
+        waiting -= 1
+        # Depth first, the node just searched is the next to split: its values are still there.
+        split_node(columns, row_ids, users, shop, grown, node, n_nodes, node == last_searched)
+        first_new = n_nodes
+        n_nodes += 2
+        leaves += 1

@@ -1,0 +1,90 @@
+"""The one decorator every compiled function wears, and access to float bits and addresses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def kernel(
+    function: Callable[..., Any] | None = None, *, allocates: bool = False, inline: bool = False
+) -> Any:
+    """Compile a function that runs without the interpreter lock and is kept on disk.
+
+    Parameters
+    ----------
+    function : callable
+        The function to compile.
+    allocates : bool
+        Whether it makes arrays. One that does not is compiled without reference counting, which
+        would otherwise cost an atomic operation for every array of every call: on small nodes
+        four times the work itself.
+    inline : bool
+        Whether to paste the function into its caller before compiling. Every level of calls is
+        optimised again with all that it calls, so a function called from one place alone costs
+        seconds of compilation if it stands by itself.
+    """
+
+    def compile_it(function: Callable[..., Any]) -> Any:
+        return numba.njit(
+            cache=True,
+            nogil=True,
+            # `reassoc` lets sums vectorise. `nnan` and `ninf` stay off: missing values are NaN and
+            # must survive.
+            fastmath={"reassoc", "nsz"},
+            # x/0 is inf or NaN instead of an exception; the domain rules make it missing.
+            error_model="numpy",
+            boundscheck=False,
+            inline="always" if inline else "never",
+            _nrt=allocates,
+        )(function)
+
+    return compile_it if function is None else compile_it(function)
+
+
+@intrinsic
+def float_bits(typing_context: Any, value: Any) -> Any:
+    """Read the bits of a float32 as an int32."""
+    if value != types.float32:
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.IntType(32))
+
+    return types.int32(types.float32), codegen
+
+
+@intrinsic
+def bits_float(typing_context: Any, value: Any) -> Any:
+    """Read the bits of an int32 as a float32."""
+    if value != types.int32:
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.FloatType())
+
+    return types.float32(types.int32), codegen
+
+
+@intrinsic
+def call_address(typing_context: Any, address: Any, arguments: Any) -> Any:
+    """Call a compiled scalar function by its address with a tuple of equal-typed floats."""
+    if not isinstance(arguments, types.UniTuple):
+        return None
+    number = arguments.dtype
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        scalar = context.get_value_type(number)
+        function_type = ir.FunctionType(scalar, [scalar] * arguments.count)
+        pointer = builder.inttoptr(args[0], function_type.as_pointer())
+        values = [builder.extract_value(args[1], k) for k in range(arguments.count)]
+        return builder.call(pointer, values)
+
+    return number(types.int64, arguments), codegen

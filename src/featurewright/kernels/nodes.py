@@ -1,0 +1,236 @@
+"""Make a node's rows ready for scoring, search it, and part its rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from featurewright.kernels.criteria import INFORMATION, RATIO, score_boundaries
+from featurewright.kernels.jit import kernel
+from featurewright.kernels.programs import gather, run_rows
+from featurewright.kernels.random import draw_unit
+from featurewright.kernels.search import (
+    choose_survivors,
+    forget_programs,
+    rescore,
+    search_columns,
+    search_expressions,
+)
+from featurewright.kernels.split import WORST, known_totals, sum_left
+
+_ZERO = np.float32(0.0)
+_ONE = np.float32(1.0)
+_NOTHING = np.float32(1e-12)
+
+
+class Target(NamedTuple):
+    """What the tree is to tell apart."""
+
+    codes: np.ndarray  # int32[n]: class of each row; empty without classes
+    sums: np.ndarray  # float32[targets, n]: weighted target columns; no rows with classes
+    weights: np.ndarray  # float32[n]
+
+
+@kernel
+def prepare_classes(target, row_ids, start, n, rows):
+    """Find the class segments of rows sorted by class and their weights; give the classes."""
+    first, zero = np.uint64(start), np.uint64(0)
+    weights = rows.weights
+    for i in range(np.uint64(n)):
+        weights[zero, i] = target.weights[row_ids[first + i]]
+    present = 0
+    total = _ZERO
+    i = 0
+    while i < n:
+        code = target.codes[row_ids[start + i]]
+        rows.segments[present] = i
+        weight = _ZERO
+        while i < n and target.codes[row_ids[start + i]] == code:
+            weight += weights[0, i]
+            i += 1
+        rows.totals[present] = weight
+        total += weight
+        present += 1
+    rows.segments[present] = n
+    rows.totals[present] = total
+    return present
+
+
+@kernel
+def prepare_sums(target, row_ids, start, n, centered, rows):
+    """Gather weighted target columns, about their mean where asked, and weights."""
+    first, last = np.uint64(start), np.uint64(target.sums.shape[0])
+    weights = rows.weights
+    weight = 0.0
+    for i in range(np.uint64(n)):
+        w = target.weights[row_ids[first + i]]
+        weights[last, i] = w
+        weight += w
+    for t in range(last):
+        total = 0.0
+        for i in range(np.uint64(n)):
+            total += target.sums[t, row_ids[first + i]]
+        mean = np.float32(total / weight) if centered else _ZERO
+        rest = _ZERO
+        for i in range(np.uint64(n)):
+            value = target.sums[t, row_ids[first + i]] - mean * weights[last, i]
+            weights[t, i] = value
+            rest += value
+        rows.totals[t] = rest
+    rows.totals[last] = np.float32(weight)
+    return np.int64(target.sums.shape[0])
+
+
+@kernel
+def prepare(target, row_ids, start, n, settings, rows):
+    """Make rows ready for scoring; give the number of statistics."""
+    if settings.by_class:
+        return prepare_classes(target, row_ids, start, n, rows)
+    return prepare_sums(target, row_ids, start, n, settings.centered, rows)
+
+
+@kernel
+def is_pure(rows, n, n_stats, settings):
+    """Tell whether nothing is left to tell apart."""
+    if settings.by_class:
+        return n_stats <= 1
+    if not settings.centered:
+        return False
+    for t in range(np.uint64(n_stats)):
+        for i in range(np.uint64(n)):
+            if abs(rows.weights[t, i]) > _NOTHING:
+                return False
+    return True
+
+
+@kernel
+def sample_rows(row_ids, start, n, size, state, out):
+    """Draw one row from each of `size` equal strata, in order: classes keep their shares."""
+    for i in range(size):
+        place = np.int64((i + draw_unit(state)) * n / size)
+        out[i] = row_ids[start + min(place, n - 1)]
+
+
+@kernel(inline=True)
+def halve_candidates(
+    columns, target, row_ids, start, rows, n, n_stats, sampled, settings, grammar, users,
+    found, bench, desk, state, sample_ids,
+):
+    """Score ever fewer candidates on ever more rows until the last ones have seen all."""
+    count = state.scored
+    size = settings.sample
+    for k in range(count):
+        found.order[k] = k
+    while size < n:
+        size = size * settings.keep
+        if size * 3 // 2 > n:
+            size = n
+        kept = max(np.int64(1), count // settings.keep)
+        choose_survivors(found.scores, found.order, count, kept)
+        count = kept
+        state.best_score = WORST
+        state.best_perfect = 0
+        seen, ids, begin, stats = rows, row_ids, start, n_stats
+        if size < n:
+            sample_rows(row_ids, start, n, size, state, sample_ids)
+            begin = np.int64(0)
+            stats = prepare(target, sample_ids, begin, size, settings, sampled)
+            seen, ids = sampled, sample_ids
+        for place in range(count):
+            k = found.order[place]
+            run_rows(found.programs, k, columns, ids, begin, size, users, desk)
+            rescore(k, seen, size, stats, settings, grammar.n_levels, found, bench, desk, state)
+
+
+@kernel
+def search_node(
+    columns, target, row_ids, start, rows, n, n_stats, sampled, settings, grammar, library,
+    users, found, bench, desk, buffer, state, sample_ids,
+):
+    """Find the best split of a node among constructed expressions and raw columns.
+
+    A large node first scores all candidates on a small sample of rows, then the best part of them
+    on more rows, and so on: the last few see all rows.
+    """
+    state.best_score = WORST
+    state.best_perfect = 0
+    if settings.budget > 0:
+        state.scored = 0
+        state.tries = 0
+        forget_programs(found.seen, state)
+        halve = settings.sample > 0 and n >= settings.sample * 3 // 2
+        seen, ids, begin, size, stats = rows, row_ids, start, n, n_stats
+        least, lightest = settings.min_rows, settings.min_weight
+        if halve:
+            size, begin = settings.sample, np.int64(0)
+            sample_rows(row_ids, start, n, size, state, sample_ids)
+            stats = prepare(target, sample_ids, begin, size, settings, sampled)
+            seen, ids = sampled, sample_ids
+            # What a side needs shrinks with the sample.
+            settings.min_rows = max(np.int64(1), least * size // n)
+            settings.min_weight = lightest * np.float32(size) / np.float32(n)
+        for column in range(grammar.n_levels.shape[0]):
+            gather(columns, column, ids, begin, size, buffer, column)
+        search_expressions(
+            seen, size, stats, settings, grammar, library, users, found, bench, desk, buffer,
+            state,
+        )
+        settings.min_rows, settings.min_weight = least, lightest
+        if halve and state.scored > 0:
+            halve_candidates(
+                columns, target, row_ids, start, rows, n, n_stats, sampled, settings, grammar,
+                users, found, bench, desk, state, sample_ids,
+            )
+    if settings.n_raw > 0 and not state.best_perfect:
+        search_columns(
+            columns, row_ids, start, rows, n, n_stats, settings, grammar.n_levels, found, bench,
+            desk, state,
+        )
+
+
+@kernel
+def route_missing(values, rows, n, n_stats, settings, bench, threshold, is_level):
+    """Choose the side for missing rows and give the split's gain in units of weight.
+
+    Missing rows go where the whole split scores better. Where none is missing while growing,
+    later ones will follow the larger side.
+    """
+    row, two = np.int64(0), np.int64(2)
+    left, total, by_class = bench.left, bench.total, settings.by_class
+    known_totals(values, row, rows, n, n_stats, by_class, total)
+    sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left)
+    left_weight = left[n_stats, 0]
+    side = np.int64(left_weight + left_weight >= total[n_stats])
+    # Column 0 sends the missing rows right, column 1 left; both are scored on all rows.
+    for p in range(n_stats + 1):
+        left[p, 1] = left[p, 0] + (rows.totals[p] - total[p])
+        total[p] = rows.totals[p]
+    any_missing = left[n_stats, 1] != left_weight
+    additive = INFORMATION if settings.criterion <= RATIO else settings.criterion
+    score_boundaries(left, total, n_stats, two, additive, settings.l2, _ONE, bench.scores)
+    if any_missing:
+        side = np.int64(bench.scores[1] > bench.scores[0])
+        return side, bench.scores[side]
+    return side, bench.scores[0]
+
+
+@kernel
+def part_rows(row_ids, start, n, values, threshold, is_level, missing_left, spare):
+    """Part rows in place, keeping their order on both sides; give the number on the left."""
+    left, right = np.uint64(start), np.uint64(0)
+    first, zero, one = np.uint64(start), np.uint64(0), np.uint64(1)
+    for i in range(np.uint64(n)):
+        x = values[zero, i]
+        row = row_ids[first + i]
+        known = x == x
+        goes = x == threshold if is_level else x <= threshold
+        goes_left = goes if known else missing_left != 0
+        # Both are written and one pointer moves on: no branch to mispredict.
+        row_ids[left] = row
+        spare[right] = row
+        left += one if goes_left else zero
+        right += zero if goes_left else one
+    for i in range(right):
+        row_ids[left + i] = spare[i]
+    return np.int64(left - first)

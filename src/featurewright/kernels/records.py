@@ -1,0 +1,63 @@
+"""Scalars shared by kernels, as records: one pointer to pass instead of dozens of arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+SETTINGS = np.dtype(
+    [
+        # scoring
+        ("by_class", np.int64),  # 1: statistics are classes, rows are sorted by class
+        ("criterion", np.int64),
+        ("random_threshold", np.int64),  # 1: one uniform threshold, 0: the best one
+        ("min_rows", np.int64),  # rows on each side of a split
+        ("min_weight", np.float32),  # weight on each side of a split
+        ("l2", np.float32),
+        ("centered", np.int64),  # 1: target sums are taken about the node's mean
+        # search
+        ("strategy", np.int64),
+        ("budget", np.int64),  # score calls per node; 0: no expressions
+        ("n_raw", np.int64),  # raw columns tried besides
+        ("sample", np.int64),  # rows of the first round of halving; 0: no halving
+        ("keep", np.int64),  # one in so many candidates goes on, to so many times the rows
+        ("library_share", np.int64),  # of 256 candidates, so many begin with a library program
+        # growth
+        ("max_depth", np.int64),
+        ("max_leaves", np.int64),  # 0: depth first without a limit; else best first
+        ("min_split", np.int64),  # rows a node needs to be split
+        ("min_gain", np.float32),
+    ],
+    align=True,
+)
+
+STATE = np.dtype(
+    [
+        ("random", np.uint64),  # the tree's stream of random numbers
+        ("grammar_state", np.int64),  # of the automaton after the symbol just drawn
+        ("scored", np.int64),  # score calls at this node
+        ("tries", np.int64),  # candidates drawn at this node
+        ("remembered", np.int64),  # programs in the hash table
+        # the candidate just scored
+        ("boundary", np.int64),
+        ("perfect", np.int64),  # it separates the last two classes: nothing scores higher
+        ("low", np.float32),
+        ("high", np.float32),
+        ("threshold", np.float32),
+        # the node's best candidate
+        ("best_score", np.float32),
+        ("best_threshold", np.float32),
+        ("best_is_level", np.int64),
+        ("best_perfect", np.int64),
+    ],
+    align=True,
+)
+
+
+def make_record(dtype: np.dtype, **values: Any) -> Any:
+    """Make a record of zeros with some fields set."""
+    record = np.zeros(1, dtype)[0]
+    for name, value in values.items():
+        record[name] = value
+    return record

@@ -1,0 +1,269 @@
+"""Score one candidate at one node: the best threshold, one random threshold, or one level."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from featurewright.kernels.bins import (
+    EXACT_ROWS,
+    MAX_BINS,
+    accumulate,
+    add_to_bins,
+    clipped_range,
+    equal_sum,
+    known_sum,
+    left_sum,
+    level_codes,
+    range_codes,
+    rank_codes,
+    threshold_after,
+    value_range,
+)
+from featurewright.kernels.criteria import score_boundaries
+from featurewright.kernels.jit import kernel
+from featurewright.kernels.random import draw_below, draw_unit
+
+WORST = np.float32(-np.inf)
+_ZERO = np.float32(0.0)
+_ONE = np.float32(1.0)
+
+
+class Rows(NamedTuple):
+    """The rows of a node, or of a sample of it, ready for scoring.
+
+    With classes, rows are sorted by class and statistic p is the weight between segments[p] and
+    segments[p + 1]; only classes present have one. Otherwise statistic p is row p of `weights`,
+    weighted target values, and the row after the last statistic is the weight itself.
+    """
+
+    weights: np.ndarray  # float32[statistics, rows]
+    segments: np.ndarray  # int64[statistics + 3]: starts and end, then the two counts below
+    totals: np.ndarray  # float32[statistics + 1]: of each statistic, then of the weight
+
+
+class Bench(NamedTuple):
+    """Room to work in while scoring one candidate."""
+
+    codes: np.ndarray  # uint8[rows]
+    ranks: np.ndarray  # int32[EXACT_ROWS]
+    left: np.ndarray  # float32[statistics + 2, MAX_BINS + 1]: then weight, then row count
+    total: np.ndarray  # float32[statistics + 2]
+    scores: np.ndarray  # float32[MAX_BINS + 1]
+
+
+@kernel
+def known_totals(values, row, rows, n, n_stats, by_class, total):
+    """Sum each statistic and the weight over the rows whose value is known."""
+    weight = _ZERO
+    for p in range(n_stats + 1 - by_class):
+        start = rows.segments[p] if by_class else 0
+        stop = rows.segments[p + 1] if by_class else n
+        part = known_sum(values, row, rows.weights, 0 if by_class else p, start, stop)
+        total[p] = part
+        weight += part
+    if by_class:
+        total[n_stats] = weight
+
+
+@kernel
+def sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left):
+    """Sum each statistic and the weight left of one threshold, or at one level, into column 0."""
+    weight = _ZERO
+    for p in range(n_stats + 1 - by_class):
+        start = rows.segments[p] if by_class else 0
+        stop = rows.segments[p + 1] if by_class else n
+        at = 0 if by_class else p
+        if is_level:
+            part = equal_sum(values, row, rows.weights, at, threshold, start, stop)
+        else:
+            part = left_sum(values, row, rows.weights, at, threshold, start, stop)
+        left[p, 0] = part
+        weight += part
+    if by_class:
+        left[n_stats, 0] = weight
+
+
+@kernel
+def enough_rows(values, row, n, threshold, is_level, min_rows):
+    """Tell whether both sides of one threshold or level have enough rows."""
+    at = np.uint64(row)
+    left, known = 0, 0
+    for i in range(np.uint64(n)):
+        x = values[at, i]
+        left += np.int64(x == threshold if is_level else x <= threshold)
+        known += np.int64(x == x)
+    return left >= min_rows and known - left >= min_rows
+
+
+@kernel
+def separates(left, total, boundary):
+    """Tell whether a boundary separates the only two classes present."""
+    a, b = left[0, boundary], left[1, boundary]
+    return np.int64(
+        (a == _ZERO and b == total[1]) or (b == _ZERO and a == total[0])
+    )
+
+
+@kernel
+def score_at(values, row, rows, n, n_stats, settings, bench, threshold, is_level, missing, state):
+    """Score the split at one given threshold or level; WORST when it is not allowed."""
+    by_class = settings.by_class
+    total, left = bench.total, bench.left
+    if missing:
+        known_totals(values, row, rows, n, n_stats, by_class, total)
+    else:
+        for p in range(n_stats + 1):
+            total[p] = rows.totals[p]
+    sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left)
+    state.perfect = 0
+    weight = left[n_stats, 0]
+    if weight <= settings.min_weight or total[n_stats] - weight <= settings.min_weight:
+        return WORST
+    if settings.min_rows > 1 and not enough_rows(
+        values, row, n, threshold, is_level, settings.min_rows
+    ):
+        return WORST
+    if by_class and n_stats == 2 and not missing:
+        state.perfect = separates(left, total, 0)
+    known = total[n_stats] / rows.totals[n_stats]
+    score_boundaries(
+        left, total, n_stats, 1, settings.criterion, settings.l2, known, bench.scores
+    )
+    score = bench.scores[0]
+    return score if score == score else WORST
+
+
+@kernel
+def fill_bins(rows, n, n_stats, settings, bench, n_bins):
+    """Add every statistic, the weight and the count of rows to the bins of their codes."""
+    left, by_class = bench.left, settings.by_class
+    for p in range(np.uint64(n_stats + 1)):
+        for b in range(np.uint64(n_bins + 1)):
+            left[p, b] = _ZERO
+    for p in range(n_stats + 1 - by_class):
+        start = rows.segments[p] if by_class else 0
+        stop = rows.segments[p + 1] if by_class else n
+        add_to_bins(bench.codes, rows.weights, 0 if by_class else p, start, stop, left, p)
+    if by_class:
+        weight = np.uint64(n_stats)
+        for p in range(weight):
+            for b in range(np.uint64(n_bins + 1)):
+                left[weight, b] += left[p, b]
+    if settings.min_rows > 1:
+        counts = np.uint64(left.shape[0] - 1)
+        for b in range(np.uint64(n_bins + 1)):
+            left[counts, b] = _ZERO
+        for i in range(np.uint64(n)):
+            left[counts, bench.codes[i]] += _ONE
+
+
+@kernel
+def best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state):
+    """Score all boundaries (or, for levels, each bin against the rest) and choose the best."""
+    left, total = bench.left, bench.total
+    counts = left.shape[0] - 1
+    for p in range(n_stats + 1):
+        total[p] = accumulate(left, p, n_bins, is_level)
+    if settings.min_rows > 1:
+        total[counts] = accumulate(left, counts, n_bins, is_level)
+    weight = total[n_stats]
+    known = weight / rows.totals[n_stats]
+    score_boundaries(
+        left, total, n_stats, n_bins, settings.criterion, settings.l2, known, bench.scores
+    )
+    smallest = settings.min_weight
+    best = WORST
+    state.boundary = -1
+    state.perfect = 0
+    # The last bin of levels holds those outside the window: it is not a test by itself.
+    for b in range(n_bins - is_level):
+        score = bench.scores[b]
+        if score > best:
+            part = left[n_stats, b]
+            if part <= smallest or weight - part <= smallest:
+                continue
+            if settings.min_rows > 1:
+                count = left[counts, b]
+                if count < settings.min_rows or total[counts] - count < settings.min_rows:
+                    continue
+            best = score
+            state.boundary = b
+    if settings.by_class and n_stats == 2 and best > WORST and weight == rows.totals[n_stats]:
+        state.perfect = separates(left, total, state.boundary)
+    return best
+
+
+@kernel
+def bins_for(n, n_stats):
+    """Choose how many bins a node of n rows gets: finer for more rows, coarser for many classes."""
+    n_bins = MAX_BINS
+    while n_bins > 32 and n_bins * (4 + n_stats) > 4 * n:
+        n_bins //= 2
+    return n_bins
+
+
+@kernel
+def draw_threshold(values, row, n, is_level, state):
+    """Draw a threshold between the extremes, or the level of a random row."""
+    if is_level:
+        level = values[row, draw_below(state, n)]
+        while level != level:
+            level = values[row, draw_below(state, n)]
+        return level
+    spread = np.float64(state.high) - np.float64(state.low)
+    drawn = np.float32(state.low + draw_unit(state) * spread)
+    return drawn if drawn < state.high else state.low
+
+
+@kernel
+def put_into_bins(values, row, n, n_stats, bench, n_levels, state):
+    """Give every value its bin; return the number of bins.
+
+    With more levels than bins, a random window of the levels is tested; `state.low` is the first.
+    """
+    if n_levels > 0:
+        first = np.int64(0)
+        if n_levels > MAX_BINS - 1:
+            first = draw_below(state, n_levels - MAX_BINS + 2)
+        state.low = np.float32(first)
+        n_bins = min(n_levels, MAX_BINS - 1) + 1
+        level_codes(values, row, n, first, n_bins, bench.codes)
+        return n_bins
+    if n <= EXACT_ROWS:
+        rank_codes(values, row, n, bench.ranks, bench.codes)
+        return n
+    n_bins = bins_for(n, n_stats)
+    clipped_range(values, row, n, state)
+    range_codes(values, row, n, state.low, state.high, n_bins, bench.codes)
+    return n_bins
+
+
+@kernel
+def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_so_far, state):
+    """Score a candidate's values: as numbers, or as levels where there are levels.
+
+    The state then holds the threshold or level; a best threshold is worked out only where the
+    score beats the best so far, because it costs a pass.
+    """
+    is_level = np.int64(n_levels > 0)
+    if settings.random_threshold:
+        missing = np.int64(value_range(values, row, n, state))
+        state.perfect = 0
+        if not state.low < state.high:
+            return WORST
+        drawn = draw_threshold(values, row, n, is_level, state)
+        state.threshold = drawn
+        return score_at(
+            values, row, rows, n, n_stats, settings, bench, drawn, is_level, missing, state
+        )
+    n_bins = put_into_bins(values, row, n, n_stats, bench, n_levels, state)
+    fill_bins(rows, n, n_stats, settings, bench, n_bins)
+    score = best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state)
+    if score > best_so_far:
+        if is_level:
+            state.threshold = state.low + np.float32(state.boundary)
+        else:
+            state.threshold = threshold_after(values, row, n, bench.codes, state.boundary)
+    return score

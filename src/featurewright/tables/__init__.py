@@ -1,0 +1,26 @@
+"""The one door in: any frame or array becomes a typed matrix, names and a target."""
+
+from featurewright.tables.door import apply_table, encode, fit_table, learn_schema
+from featurewright.tables.schema import Schema
+from featurewright.tables.targets import (
+    ClassTarget,
+    MultiTarget,
+    apply_class_weight,
+    check_weights,
+    read_classes,
+    read_numbers,
+)
+
+__all__ = [
+    "ClassTarget",
+    "MultiTarget",
+    "Schema",
+    "apply_class_weight",
+    "apply_table",
+    "check_weights",
+    "encode",
+    "fit_table",
+    "learn_schema",
+    "read_classes",
+    "read_numbers",
+]

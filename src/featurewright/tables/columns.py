@@ -1,0 +1,175 @@
+"""One column of a data frame: which domain it has, and its values as floats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from enum import Enum
+from numbers import Real
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from featurewright.expressions.domains import Domain
+from featurewright.tables.schema import Levels
+
+
+class Content(Enum):
+    """What a column was found to hold."""
+
+    NOTHING = "nothing"
+    NUMBERS = "numbers"
+    BOOLEANS = "booleans"
+    LABELS = "labels"
+
+
+_LABEL_DTYPES = (nw.String, nw.Categorical, nw.Enum)
+_LABEL_TYPES = (str, bytes)
+_BOOLEAN_TYPES = (bool, np.bool_)
+_NUMBER_TYPES = (Real, Decimal, *_BOOLEAN_TYPES)
+
+
+def content_of(name: str, series: nw.Series) -> Content:
+    """Tell what a column holds, or refuse it with a sentence that names it."""
+    dtype = series.dtype
+    if series.null_count() == len(series):
+        return Content.NOTHING
+    if dtype.is_numeric():
+        return Content.NUMBERS
+    if dtype == nw.Boolean:
+        return Content.BOOLEANS
+    if dtype in _LABEL_DTYPES:
+        return Content.LABELS
+    if dtype == nw.Object:
+        return _content_of_objects(name, series)
+    raise TypeError(_refusal(name, f"has the dtype {dtype}"))
+
+
+def _content_of_objects(name: str, series: nw.Series) -> Content:
+    """Look at the Python types in a column of objects."""
+    types = set(map(type, series.drop_nulls().to_list()))
+    for found in sorted(types, key=lambda found: found.__name__):
+        if not issubclass(found, _NUMBER_TYPES + _LABEL_TYPES):
+            raise TypeError(_refusal(name, f"holds objects of the type {found.__name__}"))
+    if all(issubclass(found, _BOOLEAN_TYPES) for found in types):
+        return Content.BOOLEANS
+    if all(issubclass(found, _NUMBER_TYPES) for found in types):
+        return Content.NUMBERS
+    return Content.LABELS
+
+
+def _refusal(name: str, problem: str) -> str:
+    """Say that a column cannot be read, and what to do."""
+    return (
+        f"Column {name!r} {problem}, but numbers, booleans, strings or categories are expected: "
+        "turn it into one or more such columns, or leave it out."
+    )
+
+
+def learn_column(name: str, series: nw.Series) -> tuple[Domain, Levels | None]:
+    """Learn the domain of a column and, for a Category, its levels."""
+    content = content_of(name, series)
+    if content is Content.NOTHING:
+        # The empty tuple remembers that nothing is known, so that text may arrive later.
+        return Domain.REAL, None if series.dtype.is_numeric() else ()
+    if content is Content.NUMBERS:
+        return Domain.REAL, None
+    if content is Content.BOOLEANS:
+        return Domain.BOOLEAN, None
+    present = series.drop_nulls()
+    # Not for objects, where it would make one of True and 1.
+    labels = present if series.dtype == nw.Object else present.unique()
+    keys = set(map(_key, labels.to_list()))
+    return Domain.CATEGORY, tuple(label for _, label in sorted(keys))
+
+
+def encode_column(
+    name: str, series: nw.Series, domain: Domain, levels: Levels | None
+) -> NDArray[np.float64]:
+    """Turn a column into floats under a learned domain and learned levels."""
+    content = content_of(name, series)
+    if content is Content.NOTHING or levels == ():
+        return np.full(len(series), np.nan)
+    if domain == Domain.CATEGORY:
+        assert levels is not None
+        if content is not Content.LABELS and all(isinstance(level, str) for level in levels):
+            raise TypeError(
+                f"Column {name!r} holds {content.value}, but it held labels such as "
+                f"{levels[0]!r} when the model was fitted: pass it as strings or categories."
+            )
+        return _codes(series, levels)
+    if content is Content.LABELS:
+        expected = "booleans" if domain == Domain.BOOLEAN else "numbers"
+        raise TypeError(
+            f"Column {name!r} holds strings or categories, but it held {expected} when the model "
+            f"was fitted: convert it to {expected} first."
+        )
+    values = _floats(name, series)
+    if domain == Domain.BOOLEAN and content is Content.NUMBERS:
+        check_zero_one(name, values)
+    return values
+
+
+def check_zero_one(name: str, values: NDArray[np.floating]) -> None:
+    """Refuse numbers other than 0 and 1 in a column learned as Boolean."""
+    wrong = values[~((values == 0) | (values == 1) | np.isnan(values))]
+    if wrong.size:
+        raise ValueError(
+            f"Column {name!r} holds {wrong[0]:g}, but it held booleans when the model was fitted: "
+            "pass booleans, or the numbers 0 and 1."
+        )
+
+
+def _floats(name: str, series: nw.Series) -> NDArray[np.float64]:
+    """Convert a column of numbers or booleans; missing becomes NaN."""
+    try:
+        values = series.cast(nw.Float64).to_numpy()
+    except OverflowError as error:  # a Python integer beyond the range of a float
+        raise ValueError(out_of_range(name, "an integer of more than 300 digits")) from error
+    return np.asarray(values, dtype=np.float64)
+
+
+def out_of_range(name: str, what: str) -> str:
+    """Say that a number is infinite or too large for the engine."""
+    return (
+        f"Column {name!r} contains {what}, but finite numbers between -3.4e38 and 3.4e38 are "
+        "expected: replace infinity and such large values by missing values (NaN) or rescale."
+    )
+
+
+def _codes(series: nw.Series, levels: Levels) -> NDArray[np.float64]:
+    """Look the labels up; labels not among the levels are missing."""
+    keyed = {_key(level): float(code) for code, level in enumerate(levels)}
+    values = series.to_list()
+    found: Iterable[float]
+    if series.dtype == nw.Object:
+        # True and 1 are one key of a dict, so every object is looked up with its kind.
+        present = ~series.is_null().to_numpy()
+        found = (
+            keyed.get(_key(value), np.nan) if there else np.nan
+            for value, there in zip(values, present, strict=True)
+        )
+    else:
+        distinct = series.drop_nulls().unique().to_list()
+        plain = {value: keyed.get(_key(value), np.nan) for value in distinct}
+        found = (plain.get(value, np.nan) for value in values)
+    return np.fromiter(found, dtype=np.float64, count=len(values))
+
+
+def _key(value: object) -> tuple[str, object]:
+    """Give a label its kind and canonical value: what labels are compared and sorted by.
+
+    The kind keeps True, 1 and "1" apart; 1 and 1.0 are one label. Labels of other types, such as
+    the intervals of a binned column, become their text.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        return "bool", value
+    if isinstance(value, _LABEL_TYPES):
+        return ("bytes" if isinstance(value, bytes) else "str"), value
+    if isinstance(value, _NUMBER_TYPES):
+        number = float(value)
+        return "number", int(number) if number.is_integer() else number
+    return "str", str(value)

@@ -1,0 +1,359 @@
+"""The one way in for data: any frame or array becomes a matrix of floats and a schema."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from featurewright.expressions.domains import Domain
+from featurewright.tables.columns import check_zero_one, encode_column, learn_column, out_of_range
+from featurewright.tables.schema import Schema, generated_names
+
+# Expressions are evaluated in float32, so a larger number in the input would be infinite there.
+FLOAT_MAX = float(np.finfo(np.float32).max)
+
+Matrix = NDArray[np.floating]
+Order = Literal["C", "F"]
+
+
+def learn_schema(X: Any) -> Schema:
+    """Learn names, domains and levels of the columns of a table.
+
+    Numbers and decimals are Real, booleans Boolean; strings, categoricals and enums are
+    Category. Levels are the labels present, sorted. A column of Python objects is read by its
+    values: all booleans, all numbers, or labels; where it mixes text, numbers and booleans,
+    every value is a label, sorted by kind ("bool", "bytes", "number", "str") and then by value,
+    and ``1`` and ``1.0`` are the same label. A column without any value is Real.
+
+    Parameters
+    ----------
+    X : frame or array-like of shape (n_rows, n_columns)
+        A data frame (pandas, polars, PyArrow, ...) or anything NumPy reads as numbers.
+
+    Returns
+    -------
+    Schema
+        What `encode` needs.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> learn_schema(pl.DataFrame({"open": [True, None], "day": ["Mon", "Fri"]})).levels
+    (None, ('Fri', 'Mon'))
+    """
+    frame = _as_frame(X)
+    if frame is None:
+        return _array_schema(X, _read_array(X, _plain_check, np.dtype(np.float64), "C"))
+    return _frame_schema(frame)
+
+
+def encode(schema: Schema, X: Any, dtype: DTypeLike = np.float64, *, order: Order = "C") -> Matrix:
+    """Turn a table into a matrix of floats under a learned schema.
+
+    Missing values are NaN; a Boolean is 0 or 1; a Category is the code of its label, and a label
+    not seen before is missing.
+
+    Parameters
+    ----------
+    schema : Schema
+        Learned by `learn_schema`.
+    X : frame or array-like of shape (n_rows, n_columns)
+        The table.
+    dtype : {float32, float64}
+        Type of the matrix.
+    order : {"C", "F"}, default="C"
+        "C" keeps the values of a row together, "F" those of a column.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns)
+        Contiguous, writable. It may share memory with `X`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> schema = learn_schema(pl.DataFrame({"day": ["Mon", "Fri"]}))
+    >>> encode(schema, pl.DataFrame({"day": ["Mon", "Sun", None]})).ravel()
+    array([ 1., nan, nan])
+    """
+    frame = _as_frame(X)
+    if frame is None:
+        matrix = _read_array(X, _plain_check, np.dtype(dtype), order)
+        _check_width(schema, matrix.shape[1])
+        return _check_array_domains(schema, matrix)
+    _check_width(schema, len(frame.columns))
+    return _read_frame(frame, schema, np.dtype(dtype), order)
+
+
+def fit_table(
+    estimator: BaseEstimator, X: Any, *, dtype: DTypeLike = np.float32, order: Order = "F"
+) -> tuple[Matrix, Schema]:
+    """Read the table an estimator is fitted on.
+
+    Sets ``n_features_in_`` and, where the table has names, ``feature_names_in_``.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        The estimator being fitted.
+    X : frame or array-like of shape (n_rows, n_columns)
+        The table.
+    dtype : {float32, float64}
+        Type of the matrix.
+    order : {"C", "F"}, default="F"
+        Memory order of the matrix; growing trees reads columns.
+
+    Returns
+    -------
+    matrix : ndarray of shape (n_rows, n_columns)
+        Contiguous, writable. It may share memory with `X`.
+    schema : Schema
+        To be kept for `apply_table`.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> estimator = BaseEstimator()
+    >>> matrix, schema = fit_table(estimator, [[1, 2], [3, None]])
+    >>> matrix.dtype, schema.names, estimator.n_features_in_
+    (dtype('float32'), ('x0', 'x1'), 2)
+    """
+    frame = _as_frame(X)
+    if frame is None:
+        check = partial(validate_data, estimator, reset=True)
+        matrix = _read_array(X, check, np.dtype(dtype), order)
+        return matrix, _array_schema(X, matrix)
+    validate_data(estimator, X, reset=True, skip_check_array=True)
+    schema = _frame_schema(frame)
+    return _read_frame(frame, schema, np.dtype(dtype), order), schema
+
+
+def apply_table(
+    estimator: BaseEstimator,
+    schema: Schema,
+    X: Any,
+    *,
+    dtype: DTypeLike = np.float32,
+    order: Order = "C",
+) -> Matrix:
+    """Read a table for an estimator that has been fitted.
+
+    The number of columns and their names are checked against those of the fit.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        The fitted estimator.
+    schema : Schema
+        What `fit_table` returned.
+    X : frame or array-like of shape (n_rows, n_columns)
+        The table.
+    dtype : {float32, float64}
+        Type of the matrix.
+    order : {"C", "F"}, default="C"
+        Memory order of the matrix; descending trees reads rows.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns)
+        Contiguous, writable. It may share memory with `X`.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> estimator = BaseEstimator()
+    >>> _, schema = fit_table(estimator, [[1, 2], [3, None]])
+    >>> apply_table(estimator, schema, [[5, 6]])
+    array([[5., 6.]], dtype=float32)
+    """
+    frame = _as_frame(X)
+    if frame is None:
+        check = partial(validate_data, estimator, reset=False)
+        matrix = _read_array(X, check, np.dtype(dtype), order)
+        return _check_array_domains(schema, matrix)
+    validate_data(estimator, X, reset=False, skip_check_array=True)
+    return _read_frame(frame, schema, np.dtype(dtype), order)
+
+
+# Arrays ---------------------------------------------------------------------------------------
+
+
+def _plain_check(X: Any, **settings: Any) -> Any:
+    """Check an array that belongs to no estimator."""
+    return check_array(X, input_name="X", **settings)
+
+
+def _read_array(X: Any, check: Callable[..., Any], dtype: np.dtype[Any], order: Order) -> Matrix:
+    """Let scikit-learn convert an array, then refuse what the engine cannot hold."""
+    if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
+        raise TypeError(
+            f"X has the dtype {X.dtype}, but numbers are expected: turn dates and durations into "
+            "numbers first."
+        )
+    # A number too large becomes infinite here and is reported below, so no warning is due.
+    with np.errstate(over="ignore"):
+        matrix = check(X, dtype=dtype, order=order, ensure_all_finite=False)
+    _check_range(matrix, lambda row, column: np.asarray(X)[row, column])
+    return _writable(matrix, order)
+
+
+def _writable(matrix: Matrix, order: Order) -> Matrix:
+    """Copy a read-only matrix: compiled kernels would be compiled a second time for its type."""
+    return matrix if matrix.flags.writeable else matrix.copy(order=order)
+
+
+def _check_range(
+    matrix: Matrix, original: Callable[[int, int], Any], names: tuple[str, ...] | None = None
+) -> None:
+    """Refuse infinite and too large numbers, naming the first column that has one."""
+    # The two extremes need no memory of their own; fmin and fmax step over missing values.
+    with np.errstate(invalid="ignore"):
+        lowest, highest = np.fmin.reduce(matrix, axis=None), np.fmax.reduce(matrix, axis=None)
+    if not (lowest < -FLOAT_MAX or highest > FLOAT_MAX):
+        return
+    bad = np.abs(matrix) > FLOAT_MAX
+    column = int(np.flatnonzero(bad.any(axis=0))[0])
+    row = int(np.flatnonzero(bad[:, column])[0])
+    value = float(original(row, column))  # the number as it came, before the conversion
+    text = "infinity (inf)" if np.isinf(value) else f"{value:g}"
+    name = names[column] if names is not None else f"x{column}"
+    raise ValueError(out_of_range(name, text))
+
+
+def _array_schema(X: Any, matrix: Matrix) -> Schema:
+    """Describe an array: every column Real, or Boolean in an array of booleans."""
+    n_columns = matrix.shape[1]
+    boolean = getattr(X, "dtype", None) == np.bool_
+    return Schema(
+        names=generated_names(n_columns),
+        given_names=False,
+        domains=np.full(n_columns, Domain.BOOLEAN if boolean else Domain.REAL, dtype=np.int8),
+        levels=(None,) * n_columns,
+    )
+
+
+def _check_array_domains(schema: Schema, matrix: Matrix) -> Matrix:
+    """Refuse an array where the fit saw categories, and numbers where it saw booleans."""
+    if not schema.is_numeric:
+        first = int(np.flatnonzero(schema.domains == Domain.CATEGORY)[0])
+        raise TypeError(
+            f"X is an array of numbers, but column {schema.names[first]!r} held labels when the "
+            "model was fitted: pass a data frame with the columns of the fit."
+        )
+    for column in np.flatnonzero(schema.domains == Domain.BOOLEAN):
+        check_zero_one(schema.names[column], matrix[:, column])
+    return matrix
+
+
+# Frames ---------------------------------------------------------------------------------------
+
+
+def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """Wrap a data frame; None for anything else."""
+    if nw.dependencies.is_numpy_array(X):
+        return None  # the commonest case, and by far the cheapest to tell
+    if nw.dependencies.is_into_dataframe(X):
+        _check_unique(X.column_names if nw.dependencies.is_pyarrow_table(X) else X.columns)
+    wrapped = nw.from_native(X, pass_through=True)
+    if isinstance(wrapped, nw.LazyFrame):
+        raise TypeError(
+            "X is a lazy frame, but its values are needed: pass an eager data frame, such as the "
+            "one its collect or compute method returns."
+        )
+    if not isinstance(wrapped, nw.DataFrame):
+        return None
+    _check_not_empty(wrapped.shape)
+    return wrapped
+
+
+def _check_unique(names: Iterable[object]) -> None:
+    """Refuse a frame with two columns of one name."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise ValueError(
+                f"X has {times} columns named {name!r}, but names must differ to tell columns "
+                "apart: rename them."
+            )
+
+
+def _check_not_empty(shape: tuple[int, int]) -> None:
+    """Refuse a frame without rows or columns in the words scikit-learn has for arrays."""
+    for what, size in zip(("sample", "feature"), shape, strict=True):
+        if size == 0:
+            raise ValueError(
+                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
+            )
+
+
+def _check_width(schema: Schema, n_columns: int) -> None:
+    """Refuse a table with another number of columns."""
+    if n_columns != schema.n_columns:
+        raise ValueError(
+            f"X has {n_columns} columns, but {schema.n_columns} are expected: pass the columns "
+            "the schema was learned from."
+        )
+
+
+def _frame_schema(frame: nw.DataFrame[Any]) -> Schema:
+    """Learn every column of a frame."""
+    columns = list(frame.columns)
+    given = [isinstance(name, str) for name in columns]
+    if any(given) and not all(given):
+        raise TypeError(
+            "X has column names of which only some are strings, but all or none are expected: "
+            "convert them with X.columns = X.columns.astype(str)."
+        )
+    names = tuple(columns) if all(given) else generated_names(len(columns))
+    learned = [
+        learn_column(name, series) for name, series in zip(names, frame.iter_columns(), strict=True)
+    ]
+    return Schema(
+        names=names,
+        given_names=all(given),
+        domains=np.array([domain for domain, _ in learned], dtype=np.int8),
+        levels=tuple(levels for _, levels in learned),
+    )
+
+
+def _read_frame(
+    frame: nw.DataFrame[Any], schema: Schema, dtype: np.dtype[Any], order: Order
+) -> Matrix:
+    """Convert a frame at once where all its columns are plain numbers, else column by column."""
+    matrix = _convert_at_once(frame, schema, dtype, order)
+    if matrix is None:
+        matrix = np.empty(frame.shape, dtype=dtype, order=order)
+        for column, series in enumerate(frame.iter_columns()):
+            values = encode_column(
+                schema.names[column],
+                series,
+                Domain(schema.domains[column]),
+                schema.levels[column],
+            )
+            with np.errstate(over="ignore"):
+                matrix[:, column] = values
+    _check_range(matrix, frame.item, schema.names)
+    return matrix
+
+
+def _convert_at_once(
+    frame: nw.DataFrame[Any], schema: Schema, dtype: np.dtype[Any], order: Order
+) -> Matrix | None:
+    """Convert a frame of plain numbers in one step; None where a column needs care."""
+    if np.any(schema.domains != Domain.REAL) or any(levels == () for levels in schema.levels):
+        return None
+    if not all(kind.is_float() or kind.is_integer() for kind in frame.schema.dtypes()):
+        return None
+    values = frame.to_numpy()
+    if values.dtype.kind not in "fiu":
+        return None
+    with np.errstate(over="ignore"):
+        return _writable(np.asarray(values, dtype=dtype, order=order), order)

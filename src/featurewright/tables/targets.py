@@ -1,0 +1,297 @@
+"""Targets and weights: what a model is taught, as arrays of plain numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isnan
+from numbers import Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTarget:
+    """One column of classes.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted.
+    codes : ndarray of int32, shape (n_rows,)
+        Position of each row's label in `classes`.
+
+    Examples
+    --------
+    >>> target = read_classes(["b", "a", "b"])
+    >>> target.classes.tolist(), target.codes.tolist()
+    (['a', 'b'], [1, 0, 1])
+    """
+
+    classes: NDArray[Any]
+    codes: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class MultiTarget:
+    """Several columns of classes.
+
+    Parameters
+    ----------
+    classes : tuple of ndarray
+        The labels of each column, sorted.
+    codes : ndarray of int32, shape (n_rows, n_outputs)
+        Position of each label in the classes of its column.
+    multilabel : bool
+        True for an indicator matrix: every column says 0 or 1.
+
+    Examples
+    --------
+    >>> target = read_classes([[0, 1], [1, 1], [1, 0]])
+    >>> target.multilabel, target.codes.tolist()
+    (True, [[0, 1], [1, 1], [1, 0]])
+    """
+
+    classes: tuple[NDArray[Any], ...]
+    codes: NDArray[np.int32]
+    multilabel: bool
+
+
+def read_classes(y: Any, n_rows: int | None = None) -> ClassTarget | MultiTarget:
+    """Read the target of a classifier.
+
+    Parameters
+    ----------
+    y : array-like, Series or frame of shape (n_rows,) or (n_rows, n_outputs)
+        Labels of any type scikit-learn takes.
+    n_rows : int, optional
+        Number of rows of the table, to be checked.
+
+    Returns
+    -------
+    ClassTarget or MultiTarget
+        The second for a label indicator matrix and for several columns of classes.
+
+    Examples
+    --------
+    >>> read_classes([10, 30, 10]).codes
+    array([0, 1, 0], dtype=int32)
+    """
+    labels = _as_array(y)
+    _check_length("y", labels, n_rows)
+    _check_present(labels)
+    kind = type_of_target(labels, input_name="y")
+    if kind in ("binary", "multiclass"):
+        classes, codes = np.unique(column_or_1d(labels, warn=True), return_inverse=True)
+        return ClassTarget(classes, codes.astype(np.int32))
+    if kind not in ("multilabel-indicator", "multiclass-multioutput"):
+        # scikit-learn's own sentence for a target that is not made of classes
+        check_classification_targets(labels)
+    columns = [np.unique(column, return_inverse=True) for column in labels.T]
+    return MultiTarget(
+        classes=tuple(classes for classes, _ in columns),
+        codes=np.column_stack([codes for _, codes in columns]).astype(np.int32),
+        multilabel=kind == "multilabel-indicator",
+    )
+
+
+def read_numbers(y: Any, n_rows: int | None = None) -> NDArray[np.float64]:
+    """Read the target of a regressor.
+
+    Parameters
+    ----------
+    y : array-like, Series or frame of shape (n_rows,) or (n_rows, n_outputs)
+        Finite numbers.
+    n_rows : int, optional
+        Number of rows of the table, to be checked.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_outputs)
+        One column for a target of one dimension.
+
+    Examples
+    --------
+    >>> read_numbers([1, 2, 4]).shape
+    (3, 1)
+    """
+    values = _as_array(y)
+    _check_length("y", values, n_rows)
+    if values.dtype.kind not in "fiubO":
+        raise ValueError(
+            f"y has the dtype {values.dtype}, but a regressor expects numbers: convert y, or use "
+            "a classifier."
+        )
+    _check_present(values)
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "y holds values that are not numbers, but a regressor expects numbers: convert y, or "
+            "use a classifier."
+        ) from error
+    assert_all_finite(numbers, input_name="y")
+    if numbers.ndim == 1:
+        return numbers[:, np.newaxis]
+    if numbers.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape "
+            "of y to (n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=2,
+        )
+    return numbers
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Read the weights of the rows.
+
+    Parameters
+    ----------
+    sample_weight : None, number or array-like of shape (n_rows,)
+        Weights, zero or positive, not all zero.
+    n_rows : int
+        Number of rows of the table.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,) or None
+        None where no weights were given.
+
+    Examples
+    --------
+    >>> check_weights([1, 0, 2], 3)
+    array([1., 0., 2.])
+    """
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Real):
+        weights = np.full(n_rows, float(sample_weight))
+    else:
+        weights = np.array(_as_array(sample_weight, "sample_weight"), dtype=np.float64)
+    if weights.ndim != 1:
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar, got {weights.ndim}D array: pass one "
+            "number per row."
+        )
+    _check_length("sample_weight", weights, n_rows)
+    assert_all_finite(weights, input_name="sample_weight")
+    if np.any(weights < 0):
+        raise ValueError(
+            f"sample_weight contains the negative weight {weights.min():g}, but weights of zero "
+            "or more are expected: drop these rows or give them zero."
+        )
+    if not np.any(weights > 0):
+        raise ValueError(
+            "sample_weight is zero for every row, but at least one positive weight is expected: "
+            "pass None to weigh all rows alike."
+        )
+    return weights
+
+
+def apply_class_weight(
+    class_weight: Mapping[Any, float] | str | None,
+    target: ClassTarget,
+    weights: NDArray[np.float64] | None,
+) -> NDArray[np.float64] | None:
+    """Multiply the weights of the rows by the weights of their classes.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        Weight per label, or "balanced" for weights inverse to the frequency of the classes.
+    target : ClassTarget
+        The classes of the rows.
+    weights : ndarray of shape (n_rows,) or None
+        What `check_weights` returned.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,) or None
+        None where there are no weights of either kind.
+
+    Examples
+    --------
+    >>> apply_class_weight({"a": 1, "b": 3}, read_classes(["a", "b"]), None)
+    array([1., 3.])
+    """
+    if class_weight is None:
+        return weights
+    if not isinstance(class_weight, Mapping) and class_weight != "balanced":
+        raise ValueError(
+            f"class_weight is {class_weight!r}, but a dict of label to weight, 'balanced' or None "
+            "is expected: pass one of these."
+        )
+    labels = target.classes[target.codes]
+    by_class: NDArray[np.float64] = compute_sample_weight(class_weight, labels)
+    combined = by_class if weights is None else weights * by_class
+    return check_weights(combined, len(combined))
+
+
+def _as_array(values: Any, name: str = "y") -> NDArray[Any]:
+    """Turn any array-like into a NumPy array of one or two dimensions."""
+    if values is None:
+        raise ValueError(
+            f"This estimator requires {name} to be passed, but the target {name} is None."
+        )
+    wrapped = nw.from_native(values, pass_through=True, allow_series=True)
+    if isinstance(wrapped, nw.Series):
+        array = _series_values(wrapped)
+    elif isinstance(wrapped, nw.DataFrame):
+        array = np.column_stack([_series_values(series) for series in wrapped.iter_columns()])
+    elif sparse.issparse(values):
+        array = values.toarray()
+    else:
+        array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
+    if array.ndim not in (1, 2):
+        raise ValueError(
+            f"{name} should be a 1d array or a table, got an array of shape {array.shape} instead."
+        )
+    return array
+
+
+def _series_values(series: nw.Series) -> NDArray[Any]:
+    """Read a Series; text and categories as objects, so that labels keep their type."""
+    if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+        return np.asarray(series.to_numpy())
+    values = np.empty(len(series), dtype=object)
+    missing = series.is_null().to_numpy()
+    values[:] = [
+        None if gone else value for value, gone in zip(series.to_list(), missing, strict=True)
+    ]
+    return values
+
+
+def _check_length(name: str, values: NDArray[Any], n_rows: int | None) -> None:
+    """Refuse a target or weights of another length than the table."""
+    if n_rows is not None and len(values) != n_rows:
+        raise ValueError(
+            f"{name} has {len(values)} rows, but X has {n_rows}: pass one entry of {name} for "
+            "each row of X."
+        )
+    if len(values) == 0:
+        raise ValueError(f"{name} has no rows, but at least one is expected: pass some rows.")
+
+
+def _check_present(values: NDArray[Any]) -> None:
+    """Refuse a target with missing or infinite values."""
+    if values.dtype.kind == "f":
+        assert_all_finite(values, input_name="y")
+    elif values.dtype.kind == "O":
+        for value in values.ravel():
+            if value is None or (isinstance(value, float) and isnan(value)):
+                raise ValueError(
+                    "Input y contains NaN or None, but every row needs a target: drop the rows "
+                    "without one."
+                )

@@ -1,0 +1,43 @@
+"""What the documents say is true: their code runs, their links and files exist."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md"]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL))
+def test_readme_code_runs(code, capsys):
+    exec(compile(code, "README.md", "exec"), {})
+    assert "held-out accuracy" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_lead_to_files(document):
+    path = ROOT / document
+    targets = re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8"))
+    missing = [
+        target
+        for target in targets
+        if not target.startswith("https://") and not (path.parent / target).exists()
+    ]
+    assert missing == []
+
+
+def test_one_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert f"version: {project['version']}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"## {project['version']}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_make_targets_are_listed():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in ("demo", "test", "lint", "bench", "papers", "clean", "help"):
+        assert re.search(rf"^{target}:.*## ", makefile, flags=re.MULTILINE), target

@@ -1,0 +1,63 @@
+"""The public names, written down: a change of this list is a change of the product."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+
+import featurewright
+from featurewright import datasets
+
+PUBLIC = [
+    "Boolean",
+    "Category",
+    "ConstructiveBoostingClassifier",
+    "ConstructiveBoostingRegressor",
+    "ConstructiveExtraTreesClassifier",
+    "ConstructiveExtraTreesRegressor",
+    "ConstructiveForestClassifier",
+    "ConstructiveForestRegressor",
+    "ConstructiveTreeClassifier",
+    "ConstructiveTreeRegressor",
+    "Feature",
+    "Operator",
+    "Real",
+    "datasets",
+    "register_operator",
+]
+PUBLIC_DATASETS = [
+    "load_vehicle",
+    "make_ringnorm",
+    "make_sin_inverse",
+    "make_twonorm",
+    "make_unit_square",
+    "make_waveform",
+]
+
+
+def test_public_names():
+    assert sorted(featurewright.__all__) == PUBLIC
+
+
+def test_public_datasets():
+    assert sorted(datasets.__all__) == PUBLIC_DATASETS
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name != "datasets"])
+def test_public_name_has_an_example(name):
+    assert ">>> " in (getattr(featurewright, name).__doc__ or "")
+
+
+@pytest.mark.parametrize("name", PUBLIC_DATASETS)
+def test_public_dataset_has_an_example(name):
+    assert ">>> " in (getattr(datasets, name).__doc__ or "")
+
+
+def test_nothing_else_is_in_sight():
+    seen = {
+        name
+        for name, value in vars(featurewright).items()
+        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+    }
+    assert seen - {"annotations"} <= set(PUBLIC)

@@ -1,0 +1,62 @@
+"""Every public estimator passes scikit-learn's own checks, and the checks are counted."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+
+import featurewright
+
+# Small settings keep several hundred fits fast; only those a class has are used.
+CHEAP = {"n_estimators": 5, "budget": 8, "random_state": 0}
+# Class name to the checks it cannot pass, each with the reason why no estimator of its kind could.
+EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
+# Fewer checks than this mean that tags switched checks off.
+LEAST_CHECKS = 50
+
+ESTIMATORS = {
+    name: public
+    for name in sorted(featurewright.__all__)
+    if inspect.isclass(public := getattr(featurewright, name)) and issubclass(public, BaseEstimator)
+}
+
+
+def cheap(public: type[BaseEstimator]) -> BaseEstimator:
+    """Make an estimator with the small settings its class knows."""
+    estimator = public()
+    known = estimator.get_params()
+    return estimator.set_params(**{name: value for name, value in CHEAP.items() if name in known})
+
+
+def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
+    """Look up the failures written down above."""
+    return EXPECTED_FAILURES.get(type(estimator).__name__, {})
+
+
+@parametrize_with_checks(
+    [cheap(public) for public in ESTIMATORS.values()], expected_failed_checks=expected_failures
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_there_are_estimators():
+    assert len(ESTIMATORS) >= 8
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_check_is_collected(name, request):
+    expected = len(list(estimator_checks_generator(cheap(ESTIMATORS[name]))))
+    assert expected >= LEAST_CHECKS
+    options = request.config.option
+    chosen = any("::" in path for path in request.config.args)
+    if chosen or options.keyword or getattr(options, "lf", False):
+        pytest.skip("some tests were selected by name, so that not all checks are here")
+    collected = sum(
+        item.name.startswith(f"{test_scikit_learn_checks.__name__}[{name}(")
+        for item in request.session.items
+    )
+    assert collected == expected

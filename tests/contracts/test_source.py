@@ -1,0 +1,117 @@
+"""The house rules, read off the source: who imports whom, file length, no print."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "featurewright"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+MAX_LINES = 450
+
+# Data walks one way; a room may import the rooms below it, and no other.
+LANGUAGE = {"expressions"}
+FREE = LANGUAGE | {"metrics", "_sklearn_compat"}
+ENGINE = FREE | {"kernels", "tables"}
+METHODS = {"constructive", "paths", "fctree", "recursive", "landmarks"}
+GROWN = ENGINE | {"trees"}
+FINISHED = GROWN | METHODS | {"auto", "export"}
+MAY_IMPORT = {
+    "expressions": set(),
+    "datasets": LANGUAGE,
+    "metrics": LANGUAGE,
+    "_sklearn_compat": LANGUAGE,
+    "kernels": FREE,
+    "tables": FREE,
+    "trees": ENGINE,
+    **dict.fromkeys(METHODS, GROWN),
+    "export": GROWN,
+    "auto": GROWN | METHODS,
+    "report": FINISHED,
+    "cli": FINISHED | {"report", "datasets"},
+    # The front door shows every room.
+    "__init__": FINISHED | {"report", "datasets"},
+}
+
+
+def room_of(path: Path) -> str:
+    """Name the room of a file: the folder or the file right under the package."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    """List the modules a file imports, with relative imports resolved."""
+    package = path.relative_to(PACKAGE.parent).with_suffix("").parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield module
+            if module == "featurewright":
+                yield from (f"featurewright.{alias.name}" for alias in node.names)
+
+
+def imported_rooms(path: Path) -> set[str]:
+    modules = (module.split(".") for module in imported_modules(path))
+    return {parts[1] for parts in modules if parts[0] == "featurewright" and len(parts) > 1}
+
+
+def calls_print(path: Path) -> bool:
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    )
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_rooms_import_only_rooms_below(path):
+    room = room_of(path)
+    assert room in MAY_IMPORT, f"{room} is a new room: say in MAY_IMPORT what it may import"
+    forbidden = imported_rooms(path) - MAY_IMPORT[room] - {room}
+    assert not forbidden, f"{name(path)} may not import {sorted(forbidden)}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_numba_stays_in_the_kernels(path):
+    uses_numba = any(
+        module.split(".")[0] in {"numba", "llvmlite"} for module in imported_modules(path)
+    )
+    assert not uses_numba or room_of(path) == "kernels"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_no_print(path):
+    assert not calls_print(path)
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "examples"])
+def test_files_stay_short(folder):
+    lengths = {
+        name(path): len(path.read_text(encoding="utf-8").splitlines())
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    assert {path: length for path, length in lengths.items() if length > MAX_LINES} == {}
+
+
+def test_the_walk_sees_imports(tmp_path, monkeypatch):
+    package = tmp_path / "featurewright"
+    path = package / "tables" / "inner.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "from ..kernels import grow\nfrom . import door\nimport featurewright.trees.forest\n"
+        "def late():\n    from featurewright import cli\n    print(1)\n"
+    )
+    monkeypatch.setitem(globals(), "PACKAGE", package)
+    assert room_of(path) == "tables"
+    assert imported_rooms(path) == {"kernels", "tables", "trees", "cli"}
+    assert calls_print(path)

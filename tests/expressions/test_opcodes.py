@@ -1,0 +1,32 @@
+"""Symbols pack and unpack, and fit 32 bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from featurewright.expressions import OPERATORS, opcodes
+
+
+@pytest.mark.parametrize("opcode", [0, 23, 64, 255])
+@pytest.mark.parametrize("parameter", [0, 1, 255, 256, opcodes.MAX_PARAMETER])
+def test_symbol_round_trip(opcode: int, parameter: int) -> None:
+    symbol = opcodes.operator_symbol(opcode, parameter)
+    assert symbol < 0
+    assert int(np.int32(symbol)) == symbol
+    assert opcodes.symbol_opcode(symbol) == opcode
+    assert opcodes.symbol_parameter(symbol) == parameter
+
+
+def test_table_holds_every_opcode_once() -> None:
+    constants = {
+        name.lower(): value
+        for name, value in vars(opcodes).items()
+        if name.isupper() and isinstance(value, int) and value < opcodes.FIRST_USER
+    }
+    assert {name: operator.opcode for name, operator in OPERATORS.items()} == constants
+    assert sorted(constants.values()) == list(range(24))
+
+
+def test_float_max_is_that_of_float32() -> None:
+    assert float(np.finfo(np.float32).max) == opcodes.FLOAT_MAX

@@ -1,0 +1,78 @@
+"""Simplification changes no value and reaches a fixed point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.expressions.strategies import (
+    DOMAINS,
+    LEVELS,
+    NAMES,
+    USER_OPERATORS,
+    expressions,
+    hostile_table,
+)
+
+from featurewright.expressions import parse, simplify
+
+
+@settings(max_examples=400, deadline=None)
+@given(expressions(), st.integers(0, 10))
+def test_values_are_the_same_bit_for_bit(expression, seed) -> None:
+    X = hostile_table(seed)
+    simpler = simplify(expression)
+    np.testing.assert_array_equal(simpler.evaluate(X), expression.evaluate(X))
+    assert simpler.size <= expression.size
+    assert set(simpler.columns()) <= set(expression.columns())
+    assert simplify(simpler) == simpler
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("not not p", "p"),
+        ("--a", "a"),
+        ("abs(abs(a))", "abs(a)"),
+        ("abs(-a)", "abs(a)"),
+        ("square(-a)", "square(a)"),
+        ("square(abs(a))", "square(a)"),
+        ("sqrt(-a)", "sqrt(a)"),
+        ("log(abs(a))", "log(a)"),
+        ("a - -b", "a + b"),
+        ("a + -b", "a - b"),
+        ("-a + b", "b - a"),
+        ("-a * -b", "a * b"),
+        ("-a / -b", "a / b"),
+        ("a * a", "square(a)"),
+        ("-a * -a", "square(a)"),
+        ("min(a, a)", "a"),
+        ("p and p", "p"),
+        ("p or p", "p"),
+        ("gaussian(b, a)", "gaussian(a, b)"),
+        ("b + a", "a + b"),
+        ("a * c + b", "b + a * c"),
+        ("a > b", "b < a"),
+        ("a >= b", "b <= a"),
+        ("not a < b", "b <= a"),
+        ("not a > b", "a <= b"),
+        ("a - b", "a - b"),
+        ("b / a", "b / a"),
+        ("middle(c, a, b)", "middle(a, b, c)"),
+        ("p xor p", "p xor p"),
+        ("a - a", "a - a"),
+        ("a + (b + c)", "a + (b + c)"),
+    ],
+)
+def test_rule(text, expected) -> None:
+    names = ["a", "b", "c", "p"]
+    tree = parse(text, names, [0, 0, 0, 1], operators=USER_OPERATORS)
+    assert str(simplify(tree)) == expected
+
+
+@settings(deadline=None)
+@given(expressions())
+def test_simplified_text_still_reads_back(expression) -> None:
+    simpler = simplify(expression)
+    assert parse(str(simpler), NAMES, DOMAINS, LEVELS, USER_OPERATORS) == simpler
