@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from featurewright.kernels.jit import bits_float, float_bits, kernel
+from featurewright.kernels.programs import padded
 
-EXACT_ROWS = 64  # up to here every distinct value is its own bin
+EXACT_ROWS = 32  # up to here every distinct value is its own bin
 MAX_BINS = 128  # the code after the last bin means missing, so codes fit a byte
 SAMPLE = 32  # values looked at to find the range in which most of the mass lies
 
@@ -35,7 +36,7 @@ def value_range(values, row, n, state):
     row = np.uint64(row)
     low = _INT_MAX
     high = np.int32(-_INT_MAX)
-    for i in range(np.uint64(n)):
+    for i in range(np.uint64(padded(n))):
         key = order_key(values[row, i])
         low = min(low, key)
         high = max(high, key)
@@ -53,22 +54,22 @@ def value_range(values, row, n, state):
 
 
 @kernel
-def rank_codes(values, row, n, ranks, codes):
+def rank_codes(values, row, n, missing, ranks, codes):
     """Give each value the number of smaller ones as its code; equal values share it.
 
     Counting is quadratic but branch-free and vectorised: below about a hundred rows it beats any
     comparison sort by far.
     """
-    row, rows = np.uint64(row), np.uint64(n)
+    row, rows = np.uint64(row), np.uint64(padded(n))
     for i in range(rows):
         ranks[i] = 0
-    for j in range(rows):
+    for j in range(np.uint64(n)):
         x = values[row, j]
         for i in range(rows):
             ranks[i] += np.int32(values[row, i] > x)
     for i in range(rows):
         x = values[row, i]
-        codes[i] = np.uint8(ranks[i]) if x == x else np.uint8(n)
+        codes[i] = np.uint8(np.int32(ranks[i]) if x == x else np.int32(missing))
 
 
 @kernel
@@ -105,7 +106,7 @@ def range_codes(values, row, n, low, high, n_bins, codes):
     scale = np.float32(n_bins / max(np.float64(high) - np.float64(low), 1e-45))
     last = np.float32(n_bins - 1)
     missing = np.int32(n_bins)
-    for i in range(np.uint64(n)):
+    for i in range(np.uint64(padded(n))):
         x = values[row, i]
         place = (x - low) * scale
         place = place if place > _ZERO else _ZERO
@@ -137,15 +138,42 @@ def add_to_bins(codes, weights, row, start, stop, histogram, r):
 
 
 @kernel
-def accumulate(histogram, r, n_bins, only_total):
-    """Turn a histogram row into running sums, or leave it as it is; give its total."""
+def accumulate(histogram, r, n_bins):
+    """Turn a histogram row into running sums; give its total. Bins come in fours.
+
+    Four quarters run side by side: one chain of additions would wait for each of them.
+    """
     r = np.uint64(r)
-    running = _ZERO
+    quarter = np.uint64(n_bins // 4)
+    second, third = quarter, quarter + quarter
+    fourth = third + quarter
+    a, b, c, d = _ZERO, _ZERO, _ZERO, _ZERO
+    for k in range(quarter):
+        a += histogram[r, k]
+        b += histogram[r, second + k]
+        c += histogram[r, third + k]
+        d += histogram[r, fourth + k]
+        histogram[r, k] = a
+        histogram[r, second + k] = b
+        histogram[r, third + k] = c
+        histogram[r, fourth + k] = d
+    ab = a + b
+    abc = ab + c
+    for k in range(quarter):
+        histogram[r, second + k] += a
+        histogram[r, third + k] += ab
+        histogram[r, fourth + k] += abc
+    return abc + d
+
+
+@kernel
+def sum_bins(histogram, r, n_bins):
+    """Sum a histogram row."""
+    r = np.uint64(r)
+    total = _ZERO
     for b in range(np.uint64(n_bins)):
-        running += histogram[r, b]
-        if not only_total:
-            histogram[r, b] = running
-    return running
+        total += histogram[r, b]
+    return total
 
 
 @kernel

@@ -17,29 +17,33 @@ SQUARES = 5  # variance summed over target columns; with L2 and hessians: second
 EDGE_STUMP = 6  # AdaBoost.MH, one vote vector for both sides with opposite signs
 EDGE_TREE = 7  # AdaBoost.MH, a vote vector on each side
 
+WHOLE_LIMIT = 2048  # a single boundary of whole weights up to here looks its logarithms up
+
 _ZERO = np.float32(0.0)
+_COUNTS = np.arange(WHOLE_LIMIT + 1, dtype=np.float64)
+_WHOLE = (_COUNTS * np.log2(np.maximum(_COUNTS, 1.0))).astype(np.float32)
 
 
 @kernel
 def log2_of(x):
-    """Approximate the base-2 logarithm of a positive float32 to about 3e-7; branch-free.
+    """Approximate the base-2 logarithm of a positive float32 to about 1e-6; branch-free.
 
     A library logarithm would keep the loops over boundaries from vectorising. 0 gives -127.
     """
     bits = float_bits(x)
-    exponent = np.float32(np.int32((bits >> np.int32(23)) - np.int32(127)))
-    m = bits_float(np.int32((bits & np.int32(0x7FFFFF)) | np.int32(0x3F800000)))
-    # log2(m) = 2/ln 2 * atanh(s) with s = (m - 1)/(m + 1), and m moved into [sqrt(1/2), sqrt(2))
-    high = m > np.float32(1.4142135)
-    m = m * np.float32(0.5) if high else m
-    exponent = exponent + np.float32(1.0) if high else exponent
-    s = (m - np.float32(1.0)) / (m + np.float32(1.0))
-    q = s * s
-    series = np.float32(0.4121985831) + q * np.float32(0.3205988980)
-    series = np.float32(0.5770780164) + q * series
-    series = np.float32(0.9617966939) + q * series
-    series = np.float32(2.8853900818) + q * series
-    return exponent + s * series
+    # Shifted so that the mantissa lies in [sqrt(1/2), sqrt(2)), where the polynomial is short.
+    shifted = np.int32(bits - np.int32(0x3F3504F3))
+    exponent = np.float32(np.int32(shifted >> np.int32(23)))
+    mantissa = np.int32((shifted & np.int32(0x7FFFFF)) + np.int32(0x3F3504F3))
+    t = bits_float(mantissa) - np.float32(1.0)
+    series = np.float32(0.1721287307)
+    series = series * t + np.float32(-0.2695062744)
+    series = series * t + np.float32(0.2956336003)
+    series = series * t + np.float32(-0.3593506528)
+    series = series * t + np.float32(0.4806291469)
+    series = series * t + np.float32(-0.7213640398)
+    series = series * t + np.float32(1.4426964322)
+    return exponent + t * series
 
 
 @kernel
@@ -47,6 +51,27 @@ def xlogx(x):
     """Give x log2 x for a weight, 0 for 0 and for the small negatives that rounding leaves."""
     positive = x if x > _ZERO else _ZERO
     return positive * log2_of(positive)
+
+
+@kernel
+def xlogx_whole(x):
+    """Look up x log2 x for a whole weight up to WHOLE_LIMIT."""
+    return _WHOLE[np.int64(x)]
+
+
+@kernel
+def finish_entropy(within, sides, base, whole, criterion, known):
+    """Turn sums of x log2 x into a score.
+
+    `within` sums over classes and sides, `sides` over the two sides; `base` is the class entropy
+    and `whole` the x log2 x of the weight.
+    """
+    gain = base - sides + within
+    if criterion == NORMALIZED:
+        return known * (gain + gain) / (whole - sides + base)
+    if criterion == RATIO:
+        return known * gain / (whole - sides)
+    return gain
 
 
 @kernel
@@ -124,12 +149,7 @@ def score_boundaries(left, total, n_stats, n_bins, criterion, l2, known, out):
         base += whole
         for b in range(bins):
             sides = xlogx(left[w, b]) + xlogx(weight - left[w, b])
-            gain = base - sides + out[b]
-            if criterion == NORMALIZED:
-                gain = known * (gain + gain) / (whole - sides + base)
-            elif criterion == RATIO:
-                gain = known * gain / (whole - sides)
-            out[b] = gain
+            out[b] = finish_entropy(out[b], sides, base, whole, criterion, known)
         return
     for r in range(n_stats):
         t = total[r]
@@ -144,3 +164,34 @@ def score_boundaries(left, total, n_stats, n_bins, criterion, l2, known, out):
             base += t * t / (weight + l2)
     for b in range(bins):
         out[b] -= base
+
+
+@kernel
+def score_boundary(left, total, n_stats, criterion, l2, known, whole_weights, out):
+    """Score the split in column 0; what `score_boundaries` gives for a single boundary.
+
+    The entropy criteria take a short way: one boundary is all that a random threshold has. Where
+    weights are whole numbers and few, a table replaces the logarithms.
+    """
+    if criterion > RATIO:
+        score_boundaries(left, total, n_stats, np.int64(1), criterion, l2, known, out)
+        return out[0]
+    within = _ZERO
+    base = _ZERO
+    part, weight = left[n_stats, 0], total[n_stats]
+    rest = weight - part
+    if whole_weights and weight <= np.float32(WHOLE_LIMIT):
+        for r in range(np.uint64(n_stats)):
+            x, t = left[r, np.uint64(0)], total[r]
+            within += xlogx_whole(x) + xlogx_whole(t - x)
+            base -= xlogx_whole(t)
+        whole = xlogx_whole(weight)
+        sides = xlogx_whole(part) + xlogx_whole(rest)
+    else:
+        for r in range(np.uint64(n_stats)):
+            x, t = left[r, np.uint64(0)], total[r]
+            within += xlogx(x) + xlogx(t - x)
+            base -= xlogx(t)
+        whole = xlogx(weight)
+        sides = xlogx(part) + xlogx(rest)
+    return finish_entropy(within, sides, base + whole, whole, criterion, known)

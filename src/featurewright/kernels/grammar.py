@@ -8,7 +8,7 @@ import numpy as np
 
 from featurewright.expressions import opcodes as op
 from featurewright.kernels.jit import kernel
-from featurewright.kernels.random import draw_below, mix
+from featurewright.kernels.random import draw_below
 
 
 class Grammar(NamedTuple):
@@ -23,7 +23,7 @@ class Grammar(NamedTuple):
     n_levels: np.ndarray  # int64[columns]: levels of a Category column, 0 for the others
 
 
-@kernel
+@kernel(inline=True)
 def take_choice(grammar, choice, programs, k, d, state):
     """Write a choice's symbol as the d-th of a program and note the state after it.
 
@@ -60,46 +60,10 @@ def complete(grammar, programs, visited, k, d, state):
 
 
 @kernel
-def is_commutative(opcode):
-    """Tell whether a built-in operator gives the same for exchanged operands."""
-    return (
-        opcode == op.ADD
-        or opcode == op.MUL
-        or (op.MIN <= opcode <= op.XOR)  # minimum, maximum, gaussian, and, or, xor
-        or opcode == op.EQUAL
-    )
-
-
-@kernel
-def fingerprint(programs, k, length, arities, hashes):
-    """Hash a program so that operand order under a commutative operator does not matter.
-
-    `arities` are those of the user operators.
-    """
-    top = 0
-    for d in range(length):
-        symbol = np.int64(programs[k, d])
-        if symbol >= 0:
-            hashes[top] = mix(np.uint64(symbol + 1))
-            top += 1
-            continue
-        code = -1 - symbol
-        opcode = code & 0xFF
-        salt = np.uint64(code) << np.uint64(32)
-        if opcode >= op.FIRST_USER:
-            arity = arities[opcode - op.FIRST_USER]
-        elif (op.NEG <= opcode <= op.RECIPROCAL) or opcode == op.NOT or opcode == op.IS:
-            arity = 1
-        else:
-            arity = 2
-        top -= arity
-        total = hashes[top]
-        for j in range(1, arity):
-            other = hashes[top + j]
-            if is_commutative(opcode):
-                total = total + other
-            else:
-                total = mix(total + np.uint64(j)) ^ other
-        hashes[top] = mix(total + salt)
-        top += 1
-    return hashes[0]
+def fingerprint(programs, k, length):
+    """Hash a program's symbols."""
+    total = np.uint64(length)
+    for d in range(np.uint64(length)):
+        total = (total ^ np.uint64(np.uint32(programs[k, d]))) * np.uint64(0x9E3779B97F4A7C15)
+        total ^= total >> np.uint64(29)
+    return total

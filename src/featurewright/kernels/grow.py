@@ -11,7 +11,7 @@ from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS
 from featurewright.kernels.jit import kernel
 from featurewright.kernels.nodes import is_pure, part_rows, prepare, route_missing, search_node
 from featurewright.kernels.operators import MAX_USER_ARITY
-from featurewright.kernels.programs import CHUNK, Desk, run_rows
+from featurewright.kernels.programs import CHUNK, LANES, Desk, run_rows
 from featurewright.kernels.search import Candidates
 from featurewright.kernels.split import WORST, Bench, Rows
 
@@ -87,7 +87,7 @@ def make_workshop(
         rows=make_rows(n),
         sampled=make_rows(part),
         bench=Bench(
-            codes=np.empty(n, np.uint8),
+            codes=np.empty(n + LANES, np.uint8),
             ranks=np.empty(EXACT_ROWS, np.int32),
             left=np.empty((n_stats + 2, MAX_BINS + 1), np.float32),
             total=np.empty(n_stats + 2, np.float32),
@@ -100,17 +100,16 @@ def make_workshop(
             thresholds=np.empty(slots, np.float32),
             best=np.empty((1, width), np.int32),
             seen=np.empty(table, np.uint64),
-            hashes=np.empty(width + 1, np.uint64),
             order=np.empty(max(slots, n_columns), np.int64),
         ),
         desk=Desk(
-            values=np.empty((1, n), np.float32),
+            values=np.empty((1, n + LANES), np.float32),
             scratch=np.empty((2 * width, CHUNK), np.float32),
             local=np.empty((1, width), np.int32),
             stack=np.empty(width + 1, np.int64),
             operands=np.empty(MAX_USER_ARITY, np.float32),
         ),
-        buffer=np.empty((n_columns + width, whole) if searched else (1, 1), np.float32),
+        buffer=np.empty((n_columns + width, whole + LANES) if searched else (1, 1), np.float32),
         sample_ids=np.empty(part, np.int32),
         spare=np.empty(n + 1, np.int32),
         frontier=np.empty(capacity, np.int64),

@@ -11,6 +11,7 @@ from featurewright.kernels.jit import kernel
 from featurewright.kernels.operators import apply_one, apply_two, apply_user
 
 CHUNK = 1024  # rows evaluated at a time: operands and results of one operator stay in the L1 cache
+LANES = 32  # loops run over whole groups of so many rows; the last row fills up the last group
 
 
 class Desk(NamedTuple):
@@ -126,6 +127,7 @@ def run_operators(programs, k, length, buffer, n_columns, n, users, stack, opera
     Each operator writes a scratch row of its own after the columns: writing over an operand would
     overlap, and an overlapping loop does not vectorise.
     """
+    n = padded(n)
     top = np.uint64(0)
     one = np.uint64(1)
     scratch = np.int64(n_columns)
@@ -155,11 +157,24 @@ def run_operators(programs, k, length, buffer, n_columns, n, users, stack, opera
 
 
 @kernel
+def padded(n):
+    """Round a number of rows up to whole groups of lanes."""
+    return (n + LANES - 1) // LANES * LANES
+
+
+@kernel
 def gather(columns, column, rows, start, n, buffer, row):
-    """Copy one column's values at the given rows into a row of the buffer."""
+    """Copy one column's values at the given rows into a row of the buffer.
+
+    The last value is repeated up to a whole group of lanes, so that loops over few rows vectorise
+    and extremes stay what they are.
+    """
     first, row, column = np.uint64(start), np.uint64(row), np.uint64(column)
     for i in range(np.uint64(n)):
         buffer[row, i] = columns[column, rows[first + i]]
+    last = buffer[row, np.uint64(n - 1)]
+    for i in range(np.uint64(n), np.uint64(padded(n))):
+        buffer[row, i] = last
 
 
 @kernel
@@ -193,7 +208,7 @@ def run_rows(programs, k, columns, rows, start, n, users, desk):
             local, zero, length, scratch, n_columns, size, users, desk.stack, desk.operands
         )
         source, target = np.uint64(result), np.uint64(begin)
-        for i in range(np.uint64(size)):
+        for i in range(np.uint64(padded(size))):
             out[np.uint64(0), target + i] = scratch[source, i]
 
 

@@ -1,4 +1,4 @@
-"""Random numbers inside kernels: a splitmix64 stream held in the tree's state record."""
+"""Random numbers inside kernels: a PCG32 stream held in the tree's state record."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 
 from featurewright.kernels.jit import kernel
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_STEP = np.uint64(6364136223846793005)
+_SHIFT = np.uint64(1442695040888963407)
 _MIX_A = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_B = np.uint64(0x94D049BB133111EB)
 
@@ -21,19 +22,20 @@ def mix(value):
 
 @kernel
 def next_bits(state):
-    """Advance the stream and return 64 random bits."""
-    state.random += _GOLDEN
-    return mix(state.random)
+    """Advance the stream and return 32 random bits in a uint64 (PCG XSH-RS)."""
+    old = state.random
+    state.random = old * _STEP + _SHIFT
+    folded = (old ^ (old >> np.uint64(22))) >> (np.uint64(22) + (old >> np.uint64(61)))
+    return folded & np.uint64(0xFFFFFFFF)
 
 
 @kernel
 def draw_below(state, bound):
     """Draw an integer in [0, bound) by multiply-and-shift; bound is below 2**32."""
-    high = next_bits(state) >> np.uint64(32)
-    return np.int64((high * np.uint64(bound)) >> np.uint64(32))
+    return np.int64((next_bits(state) * np.uint64(bound)) >> np.uint64(32))
 
 
 @kernel
 def draw_unit(state):
-    """Draw a float64 in [0, 1) with 53 random bits."""
-    return np.float64(next_bits(state) >> np.uint64(11)) * 1.1102230246251565e-16
+    """Draw a float64 in [0, 1) with 32 random bits."""
+    return np.float64(next_bits(state)) * 2.3283064365386963e-10

@@ -10,6 +10,7 @@ SETTINGS = np.dtype(
     [
         # scoring
         ("by_class", np.int64),  # 1: statistics are classes, rows are sorted by class
+        ("whole_weights", np.int64),  # 1: all weights are whole numbers
         ("criterion", np.int64),
         ("random_threshold", np.int64),  # 1: one uniform threshold, 0: the best one
         ("min_rows", np.int64),  # rows on each side of a split

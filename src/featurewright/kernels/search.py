@@ -35,7 +35,6 @@ class Candidates(NamedTuple):
     thresholds: np.ndarray  # float32[budget + 2]
     best: np.ndarray  # int32[1, max_size]
     seen: np.ndarray  # uint64: hash table of the programs tried at this node, 0 where empty
-    hashes: np.ndarray  # uint64[max_size + 1]
     order: np.ndarray  # int64: survivors of halving; at least as long as there are columns
 
 
@@ -129,8 +128,7 @@ def try_candidate(
     """Score the k-th candidate unless it was scored at this node; tell whether it was new."""
     programs = found.programs
     state.tries += 1
-    key = fingerprint(programs, k, length, users.arities, found.hashes)
-    if seen_before(found.seen, key, state):
+    if seen_before(found.seen, fingerprint(programs, k, length), state):
         return False
     n_columns = np.int64(grammar.n_levels.shape[0])
     row = run_operators(

@@ -18,10 +18,11 @@ from featurewright.kernels.bins import (
     level_codes,
     range_codes,
     rank_codes,
+    sum_bins,
     threshold_after,
     value_range,
 )
-from featurewright.kernels.criteria import score_boundaries
+from featurewright.kernels.criteria import score_boundaries, score_boundary
 from featurewright.kernels.jit import kernel
 from featurewright.kernels.random import draw_below, draw_unit
 
@@ -128,10 +129,10 @@ def score_at(values, row, rows, n, n_stats, settings, bench, threshold, is_level
     if by_class and n_stats == 2 and not missing:
         state.perfect = separates(left, total, 0)
     known = total[n_stats] / rows.totals[n_stats]
-    score_boundaries(
-        left, total, n_stats, 1, settings.criterion, settings.l2, known, bench.scores
+    score = score_boundary(
+        left, total, n_stats, settings.criterion, settings.l2, known, settings.whole_weights,
+        bench.scores,
     )
-    score = bench.scores[0]
     return score if score == score else WORST
 
 
@@ -139,18 +140,13 @@ def score_at(values, row, rows, n, n_stats, settings, bench, threshold, is_level
 def fill_bins(rows, n, n_stats, settings, bench, n_bins):
     """Add every statistic, the weight and the count of rows to the bins of their codes."""
     left, by_class = bench.left, settings.by_class
-    for p in range(np.uint64(n_stats + 1)):
+    for p in range(np.uint64(n_stats + 1 - by_class)):
         for b in range(np.uint64(n_bins + 1)):
             left[p, b] = _ZERO
     for p in range(n_stats + 1 - by_class):
         start = rows.segments[p] if by_class else 0
         stop = rows.segments[p + 1] if by_class else n
         add_to_bins(bench.codes, rows.weights, 0 if by_class else p, start, stop, left, p)
-    if by_class:
-        weight = np.uint64(n_stats)
-        for p in range(weight):
-            for b in range(np.uint64(n_bins + 1)):
-                left[weight, b] += left[p, b]
     if settings.min_rows > 1:
         counts = np.uint64(left.shape[0] - 1)
         for b in range(np.uint64(n_bins + 1)):
@@ -160,14 +156,38 @@ def fill_bins(rows, n, n_stats, settings, bench, n_bins):
 
 
 @kernel
+def running_total(left, r, n_bins, is_level):
+    """Make a row of bins ready for scoring: running sums for numbers, as it is for levels."""
+    if is_level:
+        return sum_bins(left, r, n_bins)
+    return accumulate(left, r, n_bins)
+
+
+@kernel
+def add_up(left, total, n_stats, n_bins):
+    """Make the weight's row the sum of the class rows; give its total."""
+    last = np.uint64(n_stats)
+    for b in range(np.uint64(n_bins)):
+        left[last, b] = left[np.uint64(0), b]
+    weight = total[0]
+    for p in range(np.uint64(1), last):
+        for b in range(np.uint64(n_bins)):
+            left[last, b] += left[p, b]
+        weight += total[p]
+    return weight
+
+
+@kernel
 def best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state):
     """Score all boundaries (or, for levels, each bin against the rest) and choose the best."""
     left, total = bench.left, bench.total
     counts = left.shape[0] - 1
-    for p in range(n_stats + 1):
-        total[p] = accumulate(left, p, n_bins, is_level)
+    for p in range(n_stats + 1 - settings.by_class):
+        total[p] = running_total(left, p, n_bins, is_level)
+    if settings.by_class:
+        total[n_stats] = add_up(left, total, n_stats, n_bins)
     if settings.min_rows > 1:
-        total[counts] = accumulate(left, counts, n_bins, is_level)
+        total[counts] = running_total(left, counts, n_bins, is_level)
     weight = total[n_stats]
     known = weight / rows.totals[n_stats]
     score_boundaries(
@@ -199,7 +219,7 @@ def best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state):
 def bins_for(n, n_stats):
     """Choose how many bins a node of n rows gets: finer for more rows, coarser for many classes."""
     n_bins = MAX_BINS
-    while n_bins > 32 and n_bins * (4 + n_stats) > 4 * n:
+    while n_bins > 32 and n_bins * (6 + n_stats) > n:
         n_bins //= 2
     return n_bins
 
@@ -219,7 +239,7 @@ def draw_threshold(values, row, n, is_level, state):
 
 @kernel
 def put_into_bins(values, row, n, n_stats, bench, n_levels, state):
-    """Give every value its bin; return the number of bins.
+    """Give every value its bin; return the number of bins, a multiple of four.
 
     With more levels than bins, a random window of the levels is tested; `state.low` is the first.
     """
@@ -228,12 +248,13 @@ def put_into_bins(values, row, n, n_stats, bench, n_levels, state):
         if n_levels > MAX_BINS - 1:
             first = draw_below(state, n_levels - MAX_BINS + 2)
         state.low = np.float32(first)
-        n_bins = min(n_levels, MAX_BINS - 1) + 1
+        n_bins = (min(n_levels, MAX_BINS - 1) + 4) // 4 * 4
         level_codes(values, row, n, first, n_bins, bench.codes)
         return n_bins
     if n <= EXACT_ROWS:
-        rank_codes(values, row, n, bench.ranks, bench.codes)
-        return n
+        n_bins = (n + 3) // 4 * 4
+        rank_codes(values, row, n, n_bins, bench.ranks, bench.codes)
+        return n_bins
     n_bins = bins_for(n, n_stats)
     clipped_range(values, row, n, state)
     range_codes(values, row, n, state.low, state.high, n_bins, bench.codes)

@@ -80,7 +80,7 @@ def learn_column(name: str, series: nw.Series) -> tuple[Domain, Levels | None]:
     present = series.drop_nulls()
     # Not for objects, where it would make one of True and 1.
     labels = present if series.dtype == nw.Object else present.unique()
-    keys = set(map(_key, labels.to_list()))
+    keys = set(map(label_key, labels.to_list()))
     return Domain.CATEGORY, tuple(label for _, label in sorted(keys))
 
 
@@ -140,24 +140,24 @@ def out_of_range(name: str, what: str) -> str:
 
 def _codes(series: nw.Series, levels: Levels) -> NDArray[np.float64]:
     """Look the labels up; labels not among the levels are missing."""
-    keyed = {_key(level): float(code) for code, level in enumerate(levels)}
+    keyed = {label_key(level): float(code) for code, level in enumerate(levels)}
     values = series.to_list()
     found: Iterable[float]
     if series.dtype == nw.Object:
         # True and 1 are one key of a dict, so every object is looked up with its kind.
         present = ~series.is_null().to_numpy()
         found = (
-            keyed.get(_key(value), np.nan) if there else np.nan
+            keyed.get(label_key(value), np.nan) if there else np.nan
             for value, there in zip(values, present, strict=True)
         )
     else:
         distinct = series.drop_nulls().unique().to_list()
-        plain = {value: keyed.get(_key(value), np.nan) for value in distinct}
+        plain = {value: keyed.get(label_key(value), np.nan) for value in distinct}
         found = (plain.get(value, np.nan) for value in values)
     return np.fromiter(found, dtype=np.float64, count=len(values))
 
 
-def _key(value: object) -> tuple[str, object]:
+def label_key(value: object) -> tuple[str, object]:
     """Give a label its kind and canonical value: what labels are compared and sorted by.
 
     The kind keeps True, 1 and "1" apart; 1 and 1.0 are one label. Labels of other types, such as

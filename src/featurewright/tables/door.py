@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -15,7 +16,13 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from featurewright.expressions.domains import Domain
-from featurewright.tables.columns import check_zero_one, encode_column, learn_column, out_of_range
+from featurewright.tables.columns import (
+    check_zero_one,
+    encode_column,
+    label_key,
+    learn_column,
+    out_of_range,
+)
 from featurewright.tables.schema import Schema, generated_names
 
 # Expressions are evaluated in float32, so a larger number in the input would be infinite there.
@@ -95,7 +102,12 @@ def encode(schema: Schema, X: Any, dtype: DTypeLike = np.float64, *, order: Orde
 
 
 def fit_table(
-    estimator: BaseEstimator, X: Any, *, dtype: DTypeLike = np.float32, order: Order = "F"
+    estimator: BaseEstimator,
+    X: Any,
+    *,
+    dtype: DTypeLike = np.float32,
+    order: Order = "F",
+    joint_levels: bool = False,
 ) -> tuple[Matrix, Schema]:
     """Read the table an estimator is fitted on.
 
@@ -111,6 +123,8 @@ def fit_table(
         Type of the matrix.
     order : {"C", "F"}, default="F"
         Memory order of the matrix; growing trees reads columns.
+    joint_levels : bool, default=False
+        Whether all Category columns share one list of levels, so that their codes compare.
 
     Returns
     -------
@@ -134,6 +148,8 @@ def fit_table(
         return matrix, _array_schema(X, matrix)
     validate_data(estimator, X, reset=True, skip_check_array=True)
     schema = _frame_schema(frame)
+    if joint_levels:
+        schema = _share_levels(schema)
     return _read_frame(frame, schema, np.dtype(dtype), order), schema
 
 
@@ -321,6 +337,19 @@ def _frame_schema(frame: nw.DataFrame[Any]) -> Schema:
         given_names=all(given),
         domains=np.array([domain for domain, _ in learned], dtype=np.int8),
         levels=tuple(levels for _, levels in learned),
+    )
+
+
+def _share_levels(schema: Schema) -> Schema:
+    """Give all Category columns one list of levels."""
+    keys = {label_key(label) for levels in schema.levels for label in levels or ()}
+    joint = tuple(label for _, label in sorted(keys))
+    return replace(
+        schema,
+        levels=tuple(
+            joint if domain == Domain.CATEGORY else own
+            for domain, own in zip(schema.domains, schema.levels, strict=True)
+        ),
     )
 
 

@@ -1,0 +1,240 @@
+"""Tables for the benchmarks: the data folder, synthetic tables and train/test splits."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+ROOT = Path(__file__).resolve().parent.parent
+# Columns of the files that are not inputs: landmine's is the number of the mine field.
+NOT_INPUTS = {"landmine": ["task"]}
+# Sets that share rows with another one; tables with mean ranks say so.
+SAME_ROWS = {
+    "raetsch_diabetis": "pima_diabetes",
+    "raetsch_heart": "heart_cleveland",
+    "raetsch_image": "segment",
+    "raetsch_ringnorm": "ringnorm",
+    "raetsch_twonorm": "twonorm",
+    "raetsch_waveform": "waveform",
+}
+SINGLE_TARGET = ("binary", "multiclass", "regression")
+SMALL_TRAINING = {"waveform": 300, "twonorm": 300, "ringnorm": 300}
+HOLDOUTS = ("tenth", "third", "own", "stratified")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A table with one target.
+
+    Parameters
+    ----------
+    name : str
+        Name of the set.
+    X : ndarray or pandas.DataFrame
+        Numbers as an array of floats; a frame if a column is nominal.
+    y : ndarray
+        Class codes from 0 on, or numbers.
+    task : {"binary", "multiclass", "regression"}
+        What kind of target it is.
+    own_train_rows : int or None
+        Rows at the top of the table that are its own training part.
+    """
+
+    name: str
+    X: Any
+    y: np.ndarray
+    task: str
+    own_train_rows: int | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, 0 in regression."""
+        return 0 if self.task == "regression" else int(self.y.max()) + 1
+
+
+def data_folder() -> Path:
+    """Return the data folder, or leave with one sentence if there is none."""
+    folder = Path(os.environ.get("FEATUREWRIGHT_DATA", ROOT.parent / "shared" / "data"))
+    if not (folder / "MANIFEST.json").is_file():
+        sys.exit(
+            f"The data folder {folder} has no MANIFEST.json: set FEATUREWRIGHT_DATA to the folder "
+            "that holds the benchmark tables."
+        )
+    return folder
+
+
+@functools.cache
+def manifest() -> dict[str, dict[str, Any]]:
+    """Return what the folder's manifest says about each set."""
+    return json.loads((data_folder() / "MANIFEST.json").read_text())["datasets"]
+
+
+def numeric_sets() -> list[str]:
+    """Name the sets with one target and numeric inputs alone, the cheapest to learn first."""
+    found = [
+        name
+        for name, entry in manifest().items()
+        if entry["task"] in SINGLE_TARGET and not entry.get("n_nominal")
+    ]
+    return sorted(found, key=_work)
+
+
+def _work(name: str) -> float:
+    """Guess the work of learning a set."""
+    entry = manifest()[name]
+    return entry["n_rows"] * entry["n_features"] * (entry.get("n_classes") or 1)
+
+
+def check_sets(names: list[str]) -> list[str]:
+    """Return the names, or leave with one sentence if a set is unknown."""
+    unknown = [
+        name
+        for name in names
+        if not _synthetic(name) and name.removesuffix(":numeric") not in manifest()
+    ]
+    if unknown:
+        known = ", ".join(sorted(manifest()))
+        sys.exit(f"Unknown sets {', '.join(unknown)}: choose among {known}.")
+    return names
+
+
+@functools.lru_cache(maxsize=2)
+def load(name: str) -> Dataset:
+    """Read a set by its name.
+
+    Parameters
+    ----------
+    name : str
+        A name of the manifest; with ``":numeric"`` appended only its numeric columns;
+        ``"synthetic:ROWSxCOLUMNS"`` makes a table up.
+
+    Returns
+    -------
+    Dataset
+        The table and its target.
+    """
+    size = _synthetic(name)
+    if size:
+        return Dataset(name, *synthetic(*size), "binary")
+    numeric_only = name.endswith(":numeric")
+    name = name.removesuffix(":numeric")
+    entry = manifest()[name]
+    if entry["task"] not in SINGLE_TARGET:
+        sys.exit(f"{name} is {entry['task']}: the benchmarks take sets with one target.")
+    path = data_folder() / entry["file"]
+    if path.suffix == ".npz":
+        with np.load(path, allow_pickle=False) as arrays:
+            X, y = arrays["X"].astype(np.float32), arrays["y"]
+    else:
+        X, y = _read_parquet(path, NOT_INPUTS.get(name, []), numeric_only)
+    if entry["task"] == "regression":
+        y = np.asarray(y, dtype=np.float64)
+    else:
+        y = np.unique(y, return_inverse=True)[1]
+    own = re.match(r"first (\d+) rows = train", entry.get("official_split", ""))
+    return Dataset(name, X, y, entry["task"], int(own[1]) if own else None)
+
+
+def _read_parquet(path: Path, not_inputs: list[str], numeric_only: bool) -> tuple[Any, np.ndarray]:
+    """Read inputs and target of a Parquet file."""
+    import pandas as pd
+
+    frame = pd.read_parquet(path)
+    y = frame["target"].to_numpy()
+    X = frame.drop(columns=["target", *not_inputs])
+    numeric = X.select_dtypes("number")
+    if numeric_only or numeric.shape[1] == X.shape[1]:
+        return numeric.to_numpy(dtype=np.float64, na_value=np.nan), y
+    return X, y
+
+
+def _synthetic(name: str) -> tuple[int, int] | None:
+    """Read rows and columns out of the name of a synthetic table."""
+    match = re.fullmatch(r"synthetic:(\d+)x(\d+)", name)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def synthetic(n_rows: int, n_columns: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Make a two-class table: half of the columns matter, one label in twenty is wrong.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Size of the table.
+    seed : int, default=0
+        Seed of the random numbers.
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, n_columns), float32
+        Inputs.
+    y : ndarray of shape (n_rows,)
+        Classes 0 and 1.
+    """
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(
+        n_rows,
+        n_columns,
+        n_informative=n_columns // 2,
+        n_redundant=n_columns // 4,
+        n_clusters_per_class=4,
+        flip_y=0.05,
+        random_state=seed,
+    )
+    return X.astype(np.float32), y
+
+
+def split_rows(
+    dataset: Dataset, holdout: str, seed: int, max_rows: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Split the rows of a set into a training and a test part.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The set.
+    holdout : {"tenth", "third", "own", "stratified"}
+        Share of the rows to test on. The first two draw rows at random; ``"own"`` takes the
+        set's own split if it has one and a third otherwise; ``"stratified"`` draws a third within
+        each class. Except with ``"stratified"``, the three artificial sets train on 300 rows.
+    seed : int
+        Seed of the random numbers.
+    max_rows : int, optional
+        Both parts are cut to so many rows.
+
+    Returns
+    -------
+    train, test : ndarray of int
+        Row numbers.
+    """
+    rows = np.arange(len(dataset.y))
+    if holdout == "own" and dataset.own_train_rows:
+        train, test = np.split(rows, [dataset.own_train_rows])
+    elif holdout == "stratified":
+        # A class of one row cannot be on both sides.
+        by_class = dataset.n_classes and np.bincount(dataset.y).min() > 1
+        train, test = train_test_split(
+            rows, test_size=1 / 3, random_state=seed, stratify=dataset.y if by_class else None
+        )
+    elif dataset.name in SMALL_TRAINING:
+        size = SMALL_TRAINING[dataset.name]
+        train, test = train_test_split(rows, train_size=size, random_state=seed)
+    else:
+        share = 0.1 if holdout == "tenth" else 1 / 3
+        train, test = train_test_split(rows, test_size=share, random_state=seed)
+    return train[:max_rows], test[:max_rows]
+
+
+def take(X: Any, rows: np.ndarray) -> Any:
+    """Take rows of an array or a frame."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

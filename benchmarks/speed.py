@@ -1,0 +1,299 @@
+"""Speed of the engine, side by side with scikit-learn in one run.
+
+Ours and theirs take turns, and the median of at least three turns counts, so that a busy machine
+slows both. Each line is one bar: a ratio, what it may be at most, and whether it holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+from data import data_folder, load, synthetic
+from runner import make_model, markdown_table, say, warm_up
+from threadpoolctl import threadpool_limits
+
+SIZES = {"20k × 20": (20_000, 20), "100k × 50": (100_000, 50)}
+CONSTRUCT = {"search": "random", "budget": "10n", "max_size": 5}
+# Our family: scikit-learn's family, bar of the fit.
+PEERS = {
+    "ConstructiveForest": ("RandomForest", 0.4),
+    "ConstructiveExtraTrees": ("ExtraTrees", 0.8),
+}
+NANOSECONDS = {"ConstructiveExtraTrees": 1.0, "ConstructiveForest": 2.0}
+NAMES = {"ConstructiveForest": "forest", "ConstructiveExtraTrees": "Extra-Trees"}
+GROWTH_ROWS = (10_000, 100_000, 1_000_000)
+GROWTH_COLUMNS = 20
+
+IMPORT = """
+import time
+started = time.perf_counter()
+import {module}
+print(time.perf_counter() - started)
+"""
+
+# VmHWM belongs to this process alone; ru_maxrss may start with the peak of the parent.
+GROW = """
+import json, pathlib, resource, sys, time
+import numpy as np
+from featurewright import ConstructiveTreeClassifier
+
+rows, columns, search, repeats, fit = json.loads(sys.argv[1])
+rng = np.random.default_rng(0)
+X = rng.random((rows, columns), dtype=np.float32)
+y = X[:, 0] * X[:, 1] > X[:, 2] * X[:, 3]
+
+def model():
+    return ConstructiveTreeClassifier(
+        search=search, budget="10n", max_depth=8, random_state=0
+    )
+
+model().fit(X[:500], y[:500])
+seconds, tree_bytes = [], 0
+for _ in range(repeats if fit else 0):
+    started = time.perf_counter()
+    fitted = model().fit(X, y)
+    seconds.append(time.perf_counter() - started)
+    tree_bytes = sum(
+        value.nbytes
+        for name in dir(fitted.forest_)
+        if isinstance(value := getattr(fitted.forest_, name), np.ndarray)
+    )
+unit = 1 if sys.platform == "darwin" else 1024
+peak = unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+status = pathlib.Path("/proc/self/status")
+if status.exists():
+    lines = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+    peak = 1024 * int(lines["VmHWM"].split()[0])
+print(json.dumps({"seconds": seconds, "tree_bytes": tree_bytes, "peak": peak, "data": X.nbytes}))
+"""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A measured number with its bar; without a bar it is told only."""
+
+    work: str
+    ours: str
+    theirs: str
+    number: float
+    bar: float | None
+    unit: str = "×"
+
+    @property
+    def passed(self) -> bool:
+        """Whether the bar holds."""
+        return self.bar is None or self.number <= self.bar
+
+    def cells(self) -> list[str]:
+        """Write the line of the table."""
+        bar = "" if self.bar is None else f"≤ {self.bar:g}{self.unit}"
+        verdict = "" if self.bar is None else ("pass" if self.passed else "MISSED")
+        return [self.work, self.ours, self.theirs, f"{self.number:.2f}{self.unit}", bar, verdict]
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Do something and return its seconds and its result."""
+    started = time.perf_counter()
+    result = work()
+    return time.perf_counter() - started, result
+
+
+def taking_turns(
+    works: dict[str, Callable[[], Any]], repeats: int
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Do several things by turns; return the median seconds and the last result of each."""
+    seconds: dict[str, list[float]] = {name: [] for name in works}
+    results = {}
+    for turn in range(repeats):
+        # Each goes first as often as the others, for what a turn leaves in the caches.
+        order = list(works) if turn % 2 == 0 else list(reversed(works))
+        for name in order:
+            taken, results[name] = timed(works[name])
+            seconds[name].append(taken)
+    return {name: median(found) for name, found in seconds.items()}, results
+
+
+def fits(
+    models: dict[str, tuple[str, dict]], X: np.ndarray, y: np.ndarray, n_jobs: int, repeats: int
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Fit several models by turns."""
+
+    def fit(family: str, params: dict) -> Any:
+        return make_model(family, params, "binary", 0, n_jobs).fit(X, y)
+
+    works = {name: partial(fit, *parts) for name, parts in models.items()}
+    return taking_turns(works, repeats)
+
+
+def seconds(value: float) -> str:
+    """Write a time."""
+    return f"{value:.3g} s"
+
+
+def plain_lines(n_trees: dict[str, int], repeats: int, threads: list[int]) -> list[Line]:
+    """Measure plain forests and Extra-Trees: fit, predict and error."""
+    lines = []
+    for size, (n_rows, n_columns) in SIZES.items():
+        X_all, y_all = synthetic(n_rows + n_rows // 2, n_columns)
+        X, y, X_test, y_test = X_all[:n_rows], y_all[:n_rows], X_all[n_rows:], y_all[n_rows:]
+        for family, (peer, bar) in PEERS.items():
+            trees = {"n_estimators": n_trees[size]}
+            models = {"ours": (family, trees | {"search": None}), "theirs": (peer, trees)}
+            for n_jobs in threads:
+                work = f"plain {NAMES[family]}, {size}, {n_jobs} thread{'s' * (n_jobs > 1)}"
+                say(work)
+                taken, fitted = fits(models, X, y, n_jobs, repeats)
+                ratio = taken["ours"] / taken["theirs"]
+                both = [seconds(taken[who]) for who in ("ours", "theirs")]
+                lines.append(Line(f"{work}: fit", *both, ratio, bar))
+                predict = {who: partial(model.predict, X_test) for who, model in fitted.items()}
+                taken, answers = taking_turns(predict, max(repeats, 5))
+                ratio = taken["ours"] / taken["theirs"]
+                both = [seconds(taken[who]) for who in ("ours", "theirs")]
+                lines.append(Line(f"{work}: predict", *both, ratio, 1.0))
+            lines.append(error_line(f"plain {NAMES[family]}, {size}", answers, y_test))
+    return lines
+
+
+def error_line(work: str, answers: dict[str, np.ndarray], y: np.ndarray) -> Line:
+    """Compare errors: the difference in its standard errors may be two at most."""
+    wrong = {who: (answer != y).astype(float) for who, answer in answers.items()}
+    difference = wrong["ours"] - wrong["theirs"]
+    noise = max(difference.std() / np.sqrt(len(y)), 1e-9)
+    both = [f"{100 * wrong[who].mean():.2f} %" for who in ("ours", "theirs")]
+    return Line(f"{work}: error no worse", *both, difference.mean() / noise, 2.0, " σ")
+
+
+def construct_lines(n_trees: int, repeats: int, threads: list[int]) -> list[Line]:
+    """Measure construction against scikit-learn's plain forest."""
+    X, y = synthetic(*SIZES["20k × 20"])
+    trees = {"n_estimators": n_trees}
+    bars = {"ConstructiveExtraTrees": 1.0, "ConstructiveForest": 2.0}
+    models = {family: (family, trees | CONSTRUCT) for family in bars}
+    lines = []
+    for n_jobs in threads:
+        say(f"construction, {n_jobs} threads")
+        taken, _ = fits(models | {"theirs": ("RandomForest", trees)}, X, y, n_jobs, repeats)
+        for family, bar in bars.items():
+            work = f"{NAMES[family]}, K = 10f, D = 5, against plain sklearn RF, {n_jobs} thread"
+            both = [seconds(taken[who]) for who in (family, "theirs")]
+            ratio = taken[family] / taken["theirs"]
+            lines.append(Line(work + "s" * (n_jobs > 1), *both, ratio, bar))
+    return lines
+
+
+def cost_lines(n_trees: int, repeats: int) -> list[Line]:
+    """Measure nanoseconds for each row and candidate, one thread."""
+    lines = []
+    for name in ("synthetic:20000x20", "satellite", "spambase"):
+        dataset = load(name)
+        X = dataset.X.astype(np.float32)
+        budget = 10 * X.shape[1]
+        for family, bar in NANOSECONDS.items():
+            for halving in ("auto", None):
+                work = f"row × candidate, {NAMES[family]}, {name}, halving={halving}"
+                say(work)
+                params = CONSTRUCT | {"n_estimators": n_trees, "halving": halving}
+                taken, fitted = fits({"ours": (family, params)}, X, dataset.y, 1, repeats)
+                forest = fitted["ours"].forest_
+                inner = np.asarray(forest.left) >= 0
+                scored = float(np.asarray(forest.n_rows, dtype=float)[inner].sum()) * budget
+                number = 1e9 * taken["ours"] / scored
+                lines.append(Line(work, seconds(taken["ours"]), "", number, bar, " ns"))
+    return lines
+
+
+def python(code: str, *arguments: str) -> str:
+    """Run code in a fresh process and return what it prints."""
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def import_lines() -> list[Line]:
+    """Measure imports in fresh processes, the median of five."""
+    say("imports")
+    found: dict[str, list[float]] = {"featurewright": [], "sklearn.ensemble": []}
+    for turn in range(6):
+        for module, taken in found.items():
+            value = float(python(IMPORT.format(module=module)))
+            if turn:  # the first reads the files from disk
+                taken.append(value)
+    ours, theirs = map(median, found.values())
+    both = (seconds(ours), seconds(theirs))
+    return [Line("import, against sklearn.ensemble", *both, ours / theirs, 1.3)]
+
+
+def growth_lines(repeats: int) -> list[Line]:
+    """Measure how time and memory of one tree of depth 8 grow with the rows."""
+    lines = []
+    for search in (None, "random"):
+        taken = []
+        for n_rows in GROWTH_ROWS:
+            say(f"one tree, {n_rows} rows, search={search}")
+            turns = repeats * (3 if n_rows == GROWTH_ROWS[0] else 1)
+            arguments = [n_rows, GROWTH_COLUMNS, search, turns]
+            found = json.loads(python(GROW, json.dumps([*arguments, True])))
+            taken.append(median(found["seconds"]))
+        slope = np.polyfit(np.log(GROWTH_ROWS), np.log(taken), 1)[0]
+        ends = (f"{taken[0]:.2g} s → {taken[-1]:.2g} s", "")
+        work = f"one tree, 10k → 1M rows, search={search}"
+        lines.append(Line(f"{work}: exponent of time", *ends, float(slope), 1.1, ""))
+        base = json.loads(python(GROW, json.dumps([*arguments, False])))
+        extra = found["peak"] - base["peak"] - found["tree_bytes"]
+        sizes = (f"{extra / 1e6:.0f} MB more", f"{found['data'] / 1e6:.0f} MB of data")
+        number = 1 + extra / found["data"]
+        lines.append(Line(f"{work}: peak memory, the data counted", *sizes, number, 3.0))
+    return lines
+
+
+def main() -> None:
+    """Measure, print, and check if asked to."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    groups = ("import", "growth", "plain", "construct", "cost")
+    parser.add_argument("--quick", action="store_true", help="fewer trees")
+    parser.add_argument("--check", action="store_true", help="leave with 1 if a bar is missed")
+    parser.add_argument("--repeats", type=int, default=3, help="turns of each (default: 3)")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="default: 1 2")
+    parser.add_argument(
+        "--only", nargs="+", choices=groups, default=groups, help="measure these alone"
+    )
+    options = parser.parse_args()
+    if "cost" in options.only:
+        data_folder()  # better to miss it now than after minutes of work
+    say("Compiling the kernels.")
+    warm_up()
+    trees = {"20k × 20": 5, "100k × 50": 2} if options.quick else {"20k × 20": 30, "100k × 50": 8}
+    few = trees["20k × 20"]
+    measures: dict[str, Callable[[], list[Line]]] = {
+        "import": import_lines,
+        "growth": lambda: growth_lines(1 if options.quick else options.repeats),
+        "plain": lambda: plain_lines(trees, options.repeats, options.threads),
+        "construct": lambda: construct_lines(few, options.repeats, options.threads),
+        "cost": lambda: cost_lines(few, options.repeats),
+    }
+    with threadpool_limits(max(options.threads)):
+        lines = [line for group in groups if group in options.only for line in measures[group]()]
+    header = ["work", "ours", "theirs", "number", "bar", ""]
+    print(markdown_table(header, [line.cells() for line in lines]))
+    missed = [line.work for line in lines if not line.passed]
+    n_bars = sum(line.bar is not None for line in lines)
+    print(f"\n{n_bars - len(missed)} of {n_bars} bars hold; trees in fits: {trees}.")
+    for work in missed:
+        print(f"Missed: {work}.")
+    sys.exit(bool(options.check and missed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""What all learners that construct features share: reading tables, features, transforming."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from featurewright.constructive.construction import (
+    CLASS_CRITERIA,
+    NUMBER_CRITERIA,
+    one_of,
+    wanted_operators,
+    whole_number,
+)
+from featurewright.expressions import Column, Expression, Feature
+from featurewright.kernels import criteria
+from featurewright.kernels.nodes import Target
+from featurewright.tables import (
+    MultiTarget,
+    Schema,
+    apply_class_weight,
+    apply_table,
+    check_weights,
+    fit_table,
+    read_classes,
+    read_numbers,
+)
+from featurewright.trees.features import (
+    column_importances,
+    evaluate_expressions,
+    list_features,
+    rank_programs,
+)
+from featurewright.trees.forest import Forest
+from featurewright.trees.grammar import user_operators
+
+_FILL_ROWS = 20_000  # rows looked at for the constants that stand in for undefined values
+_NO_CODES = np.empty(0, np.int32)
+
+
+class ConstructiveLearner(TransformerMixin, BaseEstimator):
+    """A learner over constructed expressions that is also the transformer of its best ones."""
+
+    forest_: Forest
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # Reading ------------------------------------------------------------------------------------
+
+    def _read_table(self, X: Any) -> tuple[npt.NDArray[np.float32], Any]:
+        """Read the training table by columns and note its schema; give the operators too."""
+        whole_number("n_features_out", self.n_features_out, 1)
+        operators = wanted_operators(self)
+        joint = any(operator.name == "equal" for operator in operators or ())
+        matrix, schema = fit_table(self, X, dtype=np.float32, order="F", joint_levels=joint)
+        self._schema: Schema = schema
+        return np.ascontiguousarray(matrix.T), operators
+
+    def _read_rows(self, X: Any) -> npt.NDArray[np.float32]:
+        """Read a table to be predicted by rows."""
+        check_is_fitted(self)
+        return apply_table(self, self._schema, X, dtype=np.float32, order="C")
+
+    def _draw_seed(self) -> int:
+        """Draw the one random number from which all trees' seeds follow."""
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    # Features -----------------------------------------------------------------------------------
+
+    def _note_features(self, columns: npt.NDArray[np.float32]) -> None:
+        """List what the trees found, and learn the constants for undefined values."""
+        users = self._construction.compiled.functions(np.float32)
+        operators = user_operators(self._construction.operators)
+        ranking = rank_programs(self.forest_, users)
+        self.features_: tuple[Feature, ...] = list_features(ranking, self._schema, operators)
+        self.feature_importances_ = column_importances(self.forest_, self._schema.n_columns)
+        step = max(1, columns.shape[1] // _FILL_ROWS)
+        values = self._evaluate(np.ascontiguousarray(columns[:, ::step].T, np.float64))
+        known = ~np.isnan(values).all(axis=0)
+        self._fill = np.zeros(values.shape[1])
+        self._fill[known] = np.nanmedian(values[:, known], axis=0)
+
+    def _output(self) -> list[Feature]:
+        """Give the features that `transform` computes."""
+        chosen = list(self.features_[: self.n_features_out])
+        if self.include_original or not chosen:
+            schema = self._schema
+            originals = [
+                Feature.of(Column(k, schema.names[k], schema.domains[k]))
+                for k in range(schema.n_columns)
+            ]
+            return originals + chosen
+        return chosen
+
+    def _evaluate(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Compute the output columns; undefined values are NaN."""
+        expressions: list[Expression] = [feature.expression for feature in self._output()]
+        construction = self._construction
+        return evaluate_expressions(
+            expressions,
+            matrix,
+            user_operators(construction.operators),
+            construction.compiled.functions(np.float64),
+        )
+
+    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Compute the best constructed features of each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows, with the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The `n_features_out` features with the largest gain, in that order; after the original
+            columns where `include_original` is set or nothing was constructed. Undefined values
+            are the feature's median in `fit`, or NaN with `keep_missing`.
+        """
+        check_is_fitted(self)
+        matrix = apply_table(self, self._schema, X, dtype=np.float64, order="C")
+        values = self._evaluate(matrix)
+        if not self.keep_missing:
+            holes = np.isnan(values)
+            values[holes] = np.broadcast_to(self._fill, values.shape)[holes]
+        return values
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Give the formulas of the columns that `transform` computes.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Checked against the names seen in `fit`; the formulas use those.
+
+        Returns
+        -------
+        ndarray of str
+            One formula for each column.
+        """
+        check_is_fitted(self)
+        if input_features is not None:
+            self._check_names(input_features)
+        return np.array([feature.name for feature in self._output()], dtype=object)
+
+    def _check_names(self, names: Any) -> None:
+        """Refuse input names that are not those of the fit."""
+        given = [str(name) for name in names]
+        seen = list(self._schema.names)
+        if len(given) != len(seen):
+            raise ValueError(
+                f"input_features should have length equal to the number of features "
+                f"({len(seen)}), but it has {len(given)}."
+            )
+        if self._schema.given_names and given != seen:
+            raise ValueError("input_features is not equal to feature_names_in_ of the fit.")
+
+    # Targets ------------------------------------------------------------------------------------
+
+    def _class_target(self, y: Any, sample_weight: Any, n_rows: int) -> tuple[Target, dict[str, Any]]:
+        """Read classes, or several columns of them, and the settings to score them with."""
+        target = read_classes(y, n_rows)
+        weights = check_weights(sample_weight, n_rows)
+        criterion = one_of("criterion", self.criterion, (*CLASS_CRITERIA, None))
+        if isinstance(target, MultiTarget):
+            return self._multi_target(target, weights)
+        self.classes_ = target.classes
+        self.n_classes_ = len(target.classes)
+        self._outputs: MultiTarget | None = None
+        weights = apply_class_weight(self.class_weight, target, weights)
+        row_weights = _as_float32(weights, n_rows)
+        scoring = {
+            "by_class": 1,
+            "whole_weights": int(bool(np.all(row_weights == np.round(row_weights)))),
+            "criterion": CLASS_CRITERIA[criterion or "normalized_gain"],
+        }
+        return Target(target.codes, np.empty((0, n_rows), np.float32), row_weights), scoring
+
+    def _multi_target(
+        self, target: MultiTarget, weights: npt.NDArray[np.float64] | None
+    ) -> tuple[Target, dict[str, Any]]:
+        """Turn several class columns into indicator columns whose variance is summed."""
+        if self.class_weight is not None:
+            raise ValueError(
+                "class_weight is not supported for several targets; weigh rows with sample_weight."
+            )
+        n_rows = len(target.codes)
+        self.classes_ = list(target.classes)
+        self.n_classes_ = [len(classes) for classes in target.classes]
+        self._outputs = target
+        indicators = [
+            (target.codes[:, k] == code)
+            for k, classes in enumerate(target.classes)
+            for code in range(len(classes))
+        ]
+        return _sum_target(np.array(indicators, np.float64), weights, n_rows)
+
+    def _number_target(self, y: Any, sample_weight: Any, n_rows: int) -> tuple[Target, dict[str, Any]]:
+        """Read one or more columns of numbers, scaled so that float32 is enough."""
+        values = read_numbers(y, n_rows)
+        weights = check_weights(sample_weight, n_rows)
+        one_of("criterion", self.criterion, (*NUMBER_CRITERIA, None))
+        self._one_dimensional = values.shape[1] == 1 and np.ndim(y) <= 1
+        self._center = values.mean(axis=0)
+        scale = values.std(axis=0)
+        self._scale = np.where(scale > 0, scale, 1.0)
+        return _sum_target(((values - self._center) / self._scale).T, weights, n_rows)
+
+
+def _as_float32(weights: npt.NDArray[np.float64] | None, n_rows: int) -> npt.NDArray[np.float32]:
+    """Give row weights as float32, scaled to a mean of one where they are not whole numbers."""
+    if weights is None:
+        return np.ones(n_rows, np.float32)
+    if np.all(weights == np.round(weights)) and weights.max() < 2.0**20:
+        return weights.astype(np.float32)
+    return (weights / weights[weights > 0].mean()).astype(np.float32)
+
+
+def _sum_target(
+    sums: npt.NDArray[np.float64], weights: npt.NDArray[np.float64] | None, n_rows: int
+) -> tuple[Target, dict[str, Any]]:
+    """Make a target of weighted columns, scored by their variance."""
+    row_weights = _as_float32(weights, n_rows)
+    weighted = np.ascontiguousarray(sums * row_weights, np.float32)
+    scoring = {"by_class": 0, "criterion": criteria.SQUARES, "centered": 1}
+    return Target(_NO_CODES, weighted, row_weights), scoring
+
+

@@ -1,0 +1,199 @@
+"""Turn a learner's parameters into what the engine works with, refusing what makes no sense."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, log2, sqrt
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from featurewright.expressions import (
+    ARITHMETIC,
+    Domain,
+    Operator,
+    parse_budget,
+    resolve_operators,
+)
+from featurewright.kernels import criteria
+from featurewright.kernels.grammar import Grammar
+from featurewright.kernels.records import SETTINGS, make_record
+from featurewright.kernels.search import LOOK_AHEAD, RANDOM_SEARCH, STEP
+from featurewright.kernels.user import CompiledOperators
+from featurewright.tables import Schema
+from featurewright.trees.grammar import SAMPLINGS, build_grammar, compile_operators
+
+STRATEGIES = {
+    "random": RANDOM_SEARCH,
+    "step": STEP,
+    "look_ahead": LOOK_AHEAD,
+    "adaptive": RANDOM_SEARCH,
+}
+CLASS_CRITERIA = {
+    "normalized_gain": criteria.NORMALIZED,
+    "entropy": criteria.INFORMATION,
+    "gain_ratio": criteria.RATIO,
+    "gini": criteria.GINI,
+    "kearns_mansour": criteria.KEARNS_MANSOUR,
+}
+NUMBER_CRITERIA = {"squared_error": criteria.SQUARES}
+
+_NO_LIMIT = 2**31 - 1
+# Rows of the first round of halving and the share that goes on: benchmarks/halving.py measures
+# both. Below one and a half times the first number a node is scored whole.
+HALVING_ROWS = 512
+HALVING_KEEP = 4
+
+
+@dataclass(frozen=True)
+class Construction:
+    """What a fit constructs expressions from."""
+
+    operators: tuple[Operator, ...]
+    compiled: CompiledOperators
+    grammar: Grammar
+    width: int
+    strategy: int
+    budget: int
+    n_raw: int
+
+
+def one_of(name: str, value: Any, allowed: Sequence[Any]) -> Any:
+    """Check that a parameter has one of the allowed values."""
+    if not any(value is a or (isinstance(value, str) and value == a) for a in allowed):
+        listed = ", ".join(repr(a) for a in allowed)
+        raise ValueError(f"{name}={value!r} is not known; use one of {listed}.")
+    return value
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """Check that a parameter is a whole number of at least so much."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least {least}.")
+    return int(value)
+
+
+def number(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> float:
+    """Check that a parameter is a finite number in a range."""
+    fits = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
+    if fits and above is not None:
+        fits = float(value) > above
+    if fits and least is not None:
+        fits = float(value) >= least
+    if not fits:
+        wanted = f"above {above:g}" if above is not None else f"of at least {least:g}"
+        raise ValueError(f"{name}={value!r} must be a finite number {wanted}.")
+    return float(value)
+
+
+def rows_or_share(name: str, value: Any, n_rows: int, least: int) -> int:
+    """Read a number of rows, or a share of them as a float in (0, 1), as scikit-learn does."""
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        if not 0.0 < float(value) <= 1.0:
+            raise ValueError(f"{name}={value!r} must lie in (0, 1] when it is a share of rows.")
+        return max(least, ceil(float(value) * n_rows))
+    return whole_number(name, value, least)
+
+
+def raw_columns(max_features: Any, n_columns: int) -> int:
+    """Read how many raw columns a node tries."""
+    if isinstance(max_features, str):
+        one_of("max_features", max_features, ("sqrt", "log2", "all"))
+        if max_features == "all":
+            return n_columns
+        count = sqrt(n_columns) if max_features == "sqrt" else log2(n_columns)
+        return max(1, round(count))
+    if isinstance(max_features, Real) and not isinstance(max_features, Integral):
+        if not 0.0 < float(max_features) <= 1.0:
+            raise ValueError(f"max_features={max_features!r} must lie in (0, 1] when a share.")
+        return max(1, round(float(max_features) * n_columns))
+    return min(n_columns, whole_number("max_features", max_features, 0))
+
+
+def wanted_operators(learner: Any) -> tuple[Operator, ...] | None:
+    """Resolve the operators a learner names; None stands for the default set."""
+    one_of("search", learner.search, (*STRATEGIES, None))
+    one_of("sampling", learner.sampling, SAMPLINGS)
+    whole_number("max_size", learner.max_size, 1)
+    if learner.operators is None:
+        return None
+    named = (learner.operators,) if isinstance(learner.operators, str) else learner.operators
+    return resolve_operators(tuple(named))
+
+
+def plan_construction(
+    learner: Any, schema: Schema, operators: tuple[Operator, ...] | None, plain_columns: str
+) -> Construction:
+    """Work out budget, grammar and raw columns of a fit.
+
+    Parameters
+    ----------
+    learner : estimator
+        Has search, operators, max_size, budget, sampling and max_features.
+    schema : Schema
+        The table's columns.
+    operators : tuple of Operator or None
+        What `wanted_operators` gave.
+    plain_columns : str
+        Raw columns tried at a node when `max_features` is None and nothing is searched.
+    """
+    n_columns = schema.n_columns
+    n_levels = np.array([len(levels or ()) for levels in schema.levels], np.int64)
+    n_levels[schema.domains != Domain.CATEGORY] = 0
+    if operators is None:
+        # Without tests for a level, constructed expressions could not use a Category at all.
+        tests = () if schema.is_numeric else ("is",)
+        operators = resolve_operators((*ARITHMETIC, *tests))
+    searched = learner.search is not None
+    budget = parse_budget(learner.budget, n_columns) if searched else 0
+    width = learner.max_size if searched else 1
+    max_features = learner.max_features
+    if max_features is None:
+        max_features = 0 if searched else plain_columns
+    n_raw = raw_columns(max_features, n_columns)
+    if n_raw == 0 and not searched:
+        raise ValueError(
+            "max_features=0 with search=None leaves nothing to split on; use at least 1."
+        )
+    used = operators if searched else ()
+    return Construction(
+        operators=used,
+        compiled=compile_operators(used),
+        grammar=build_grammar(schema.domains, n_levels, used, width, sampling=learner.sampling),
+        width=width,
+        strategy=STRATEGIES[learner.search] if searched else RANDOM_SEARCH,
+        budget=budget,
+        n_raw=n_raw,
+    )
+
+
+def halving_rows(halving: Any) -> int:
+    """Read the rows of the first round of halving; 0 turns it off."""
+    if halving is None:
+        return 0
+    if isinstance(halving, str):
+        one_of("halving", halving, ("auto",))
+        return HALVING_ROWS
+    return whole_number("halving", halving, 32)
+
+
+def make_settings(learner: Any, construction: Construction, n_rows: int, **scoring: Any) -> Any:
+    """Make the engine's settings record from a learner's limits and the way splits are scored."""
+    depth = learner.max_depth
+    leaves = learner.max_leaf_nodes
+    return make_record(
+        SETTINGS,
+        min_rows=rows_or_share("min_samples_leaf", learner.min_samples_leaf, n_rows, 1),
+        strategy=construction.strategy,
+        budget=construction.budget,
+        n_raw=construction.n_raw,
+        sample=halving_rows(learner.halving),
+        keep=HALVING_KEEP,
+        max_depth=_NO_LIMIT if depth is None else whole_number("max_depth", depth, 1),
+        max_leaves=0 if leaves is None else whole_number("max_leaf_nodes", leaves, 2),
+        min_split=rows_or_share("min_samples_split", learner.min_samples_split, n_rows, 2),
+        min_gain=number("min_gain", learner.min_gain, least=0.0),
+        **scoring,
+    )

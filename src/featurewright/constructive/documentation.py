@@ -1,0 +1,96 @@
+"""Parameter descriptions shared by the learners' docstrings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent, indent
+from typing import TypeVar
+
+Learner = TypeVar("Learner", bound=type)
+
+SEARCH = """
+search : {"random", "step", "look_ahead", "adaptive"} or None
+    How expressions are searched at each node: `random` scores complete random expressions;
+    `step` and `look_ahead` build them symbol by symbol after the best completion so far;
+    `adaptive` is `random` that draws columns and sub-expressions more often which earned gain
+    in earlier trees. None tests raw columns only: the plain learner.
+budget : int or str
+    Score calls at each node; "10n" stands for ten times the number of columns.
+max_size : int, default=5
+    Largest number of symbols (columns and operators) of an expression.
+operators : sequence of str or Operator, optional
+    What expressions are built with, by name or as `Operator`. By default add, sub, mul and div,
+    and "is" tests where the table has categories.
+sampling : {"symbol", "kind"}, default="symbol"
+    Whether the next symbol is uniform over all valid ones, or first over the kinds column,
+    operator, end.
+max_features : int, float, {"sqrt", "log2", "all"} or None, default=None
+    Raw columns that a node tries besides expressions. None stands for none with a search, and for
+    the usual number of the plain learner without.
+"""
+
+GROWTH = """
+max_depth : int, optional
+    Largest depth of a tree.
+min_samples_split : int or float, default=2
+    Rows, or share of rows, that a node needs to be split.
+min_samples_leaf : int or float, default={min_samples_leaf}
+    Rows, or share of rows, on each side of a split.
+max_leaf_nodes : int, optional
+    Grow the best nodes first, up to so many leaves.
+min_gain : float, default=0.0
+    Gain, in units of weight, that a split needs.
+halving : "auto", int or None, default="auto"
+    A large node scores its candidates on a sample of so many rows first and only the better ones
+    on more; None scores all candidates on all rows.
+"""
+
+OUTPUT = """
+n_features_out : int, default=50
+    Constructed features that `transform` computes.
+include_original : bool, default=False
+    Whether `transform` also gives the original columns, before the constructed ones. A category
+    comes as the number of its level.
+keep_missing : bool, default=False
+    Whether `transform` leaves undefined values missing instead of filling in the median of `fit`.
+max_time : float, optional
+    Seconds after which growing stops; what was grown by then is the result.
+random_state : int, RandomState or None, default=None
+    Seed; the result is the same for any `n_jobs`.
+"""
+
+THREADS = """
+n_jobs : int, optional
+    Threads.
+verbose : int, default=0
+    Draw a progress bar.
+"""
+
+FITTED = """
+features_ : tuple of Feature
+    Distinct constructed expressions by total gain, the thousand best; each has `name`,
+    `expression`, `gain` (share of the gain of all splits) and `count` (nodes that test it).
+feature_importances_ : ndarray of shape (n_features_in_,)
+    Share of the gain of all splits of each input column; a split's gain is parted among the
+    columns that its expression names.
+n_features_in_ : int
+    Number of columns seen in `fit`.
+feature_names_in_ : ndarray of str
+    Their names, where the table had names.
+"""
+
+
+def documented(*parameters: str, attributes: str = FITTED, **values: str) -> Callable[[Learner], Learner]:
+    """Fill the placeholders of a class's docstring with shared paragraphs."""
+
+    def fill(learner: Learner) -> Learner:
+        text = "\n".join(part.strip("\n") for part in parameters)
+        for name, value in values.items():
+            text = text.replace("{" + name + "}", value)
+        document = dedent("    " + (learner.__doc__ or ""))
+        document = document.replace("{parameters}", indent(text, "").strip())
+        document = document.replace("{attributes}", attributes.strip())
+        learner.__doc__ = document
+        return learner
+
+    return fill

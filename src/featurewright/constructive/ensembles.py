@@ -1,0 +1,347 @@
+"""Trees, random forests and Extra-Trees whose nodes may test constructed expressions."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
+
+from featurewright.constructive.base import ConstructiveLearner
+from featurewright.constructive.construction import (
+    Construction,
+    make_settings,
+    number,
+    plan_construction,
+    rows_or_share,
+    whole_number,
+)
+from featurewright.constructive.progress import compilation_notice, progress
+from featurewright.kernels.nodes import Target
+from featurewright.trees.adaptive import LIBRARY_SHARE, build_library, column_weights
+from featurewright.trees.features import column_importances, rank_programs
+from featurewright.trees.forest import Forest, join
+from featurewright.trees.grammar import build_grammar, empty_library
+from featurewright.trees.growth import Job, draw_sample, grow_trees, order_rows, tree_seeds
+from featurewright.trees.threads import Halt
+
+_ADAPTIVE_BATCH = 10  # trees between two looks at what earned gain
+
+
+class GrownEnsemble(ConstructiveLearner):
+    """Grow independent trees and average what their leaves say."""
+
+    _random_threshold = 0
+    _plain_columns = "sqrt"  # raw columns tried at a node when nothing is searched
+    _title = "growing trees"
+
+    # What a subclass without the parameter does.
+    n_estimators = 1
+    max_samples: Any = None
+    oob_score = False
+    warm_start = False
+    n_jobs: int | None = None
+
+    def _draws_with_replacement(self) -> bool:
+        """Tell whether trees grow on bootstrap samples."""
+        return False
+
+    def _grow(self, columns: npt.NDArray[np.float32], target: Target, scoring: Any, operators: Any,
+              leaf: str, n_values: int) -> Self:
+        """Grow the trees and note down what they found."""
+        n_rows = columns.shape[1]
+        n_estimators = whole_number("n_estimators", self.n_estimators, 1)
+        if self.max_time is not None:
+            number("max_time", self.max_time, above=0.0)
+        construction = plan_construction(self, self._schema, operators, self._plain_columns)
+        settings = make_settings(
+            self, construction, n_rows, random_threshold=self._random_threshold,
+            min_weight=self._least_weight(target), **scoring,
+        )
+        before = self._trees_before(n_estimators)
+        if before is None:
+            self._seed = self._draw_seed()
+        n_before = 0 if before is None else before.n_trees
+        self._construction: Construction = construction
+        job = Job(
+            columns=columns, target=target, settings=settings, grammar=construction.grammar,
+            library=empty_library(construction.width),
+            users=construction.compiled.functions(np.float32), width=construction.width,
+            leaf=leaf, n_values=n_values,
+        )
+        seeds = tree_seeds(self._seed, n_before, n_estimators)
+        with (
+            compilation_notice(),
+            progress(len(seeds), self._title, verbose=self.verbose) as on_done,
+        ):
+            trees = self._grow_batches(job, seeds, before, on_done)
+        self.forest_ = join(([] if before is None else [before]) + trees)
+        self.n_estimators_ = self.forest_.n_trees
+        self._note_features(columns)
+        return self
+
+    def _grow_batches(self, job: Job, seeds: list[int], before: Forest | None, on_done: Any) -> list[Forest]:
+        """Grow all trees at once, or batch by batch where each batch learns from those before."""
+        halt = Halt(self.max_time)
+        draws = self._n_draws(order_rows(job.target).size)
+        options = {
+            "n_draws": draws, "bootstrap": self._draws_with_replacement(), "n_jobs": self.n_jobs,
+            "halt": halt,
+        }
+        if self.search != "adaptive":
+            return grow_trees(job, seeds, on_done=on_done, **options)
+        trees = [] if before is None else [before]
+        n_before = len(trees)
+        for first in range(0, len(seeds), _ADAPTIVE_BATCH):
+            if trees:
+                job = self._adapt(job, join(trees))
+            batch = seeds[first : first + _ADAPTIVE_BATCH]
+            trees += grow_trees(
+                job, batch, on_done=lambda done, first=first: on_done(first + done), **options
+            )
+            if halt.time_is_up:
+                break
+        return trees[n_before:]
+
+    def _adapt(self, job: Job, forest: Forest) -> Job:
+        """Draw more often what earned gain in the trees so far."""
+        construction = self._construction
+        weights = column_weights(column_importances(forest, self._schema.n_columns))
+        grammar = build_grammar(
+            self._schema.domains, construction.grammar.n_levels, construction.operators,
+            construction.width, sampling=self.sampling, column_weights=weights,
+        )
+        library = build_library(rank_programs(forest, job.users), grammar, job.users)
+        settings = job.settings.copy()
+        settings["library_share"] = LIBRARY_SHARE if len(library.draws) else 0
+        return Job(
+            columns=job.columns, target=job.target, settings=settings, grammar=grammar,
+            library=library, users=job.users, width=job.width, leaf=job.leaf,
+            n_values=job.n_values,
+        )
+
+    def _trees_before(self, n_estimators: int) -> Forest | None:
+        """Give the trees that a warm start goes on from."""
+        if not self.warm_start or not hasattr(self, "forest_"):
+            return None
+        if n_estimators < self.forest_.n_trees:
+            raise ValueError(
+                f"n_estimators={n_estimators} must be larger or equal to the "
+                f"{self.forest_.n_trees} trees grown so far when warm_start=True."
+            )
+        return self.forest_
+
+    def _least_weight(self, target: Target) -> float:
+        """Give the least weight of a leaf."""
+        share = self.min_weight_fraction_leaf
+        if not isinstance(share, Real) or not 0.0 <= float(share) <= 0.5:
+            raise ValueError(f"min_weight_fraction_leaf={share!r} must lie in [0, 0.5].")
+        # A little less, so that a side of exactly this weight is allowed.
+        return max(0.0, float(share) * float(target.weights.sum(dtype=np.float64)) * (1 - 1e-6))
+
+    def _n_draws(self, n_rows: int) -> int:
+        """Give the number of rows drawn for a tree."""
+        if self.max_samples is None:
+            return n_rows
+        return min(n_rows, rows_or_share("max_samples", self.max_samples, n_rows, 1))
+
+    def _mean_values(self, X: Any) -> npt.NDArray[np.float64]:
+        """Average the leaf values of all trees."""
+        matrix = self._read_rows(X)
+        users = self._construction.compiled.functions(np.float32)
+        return self.forest_.sum_values(matrix, users, self.n_jobs) / self.forest_.n_trees
+
+    def _oob_values(
+        self, columns: npt.NDArray[np.float32], target: Target
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """Average, for each row, the leaf values of the trees that did not see it."""
+        if not self._draws_with_replacement():
+            raise ValueError("oob_score=True needs bootstrap=True: else every tree sees every row.")
+        matrix = np.ascontiguousarray(columns.T)
+        users = self._construction.compiled.functions(np.float32)
+        order = order_rows(target)
+        sums = np.zeros((len(matrix), self.forest_.values.shape[1]))
+        counts = np.zeros(len(matrix))
+        seeds = tree_seeds(self._seed, 0, self.forest_.n_trees)
+        for k, seed in enumerate(seeds):
+            sample = draw_sample(order, self._n_draws(order.size), seed, bootstrap=True)
+            out = np.ones(len(matrix), bool)
+            out[sample.rows] = False
+            rows = np.flatnonzero(out)
+            if len(rows):
+                tree = self.forest_.trees(k, k + 1)
+                sums[rows] += tree.sum_values(matrix[rows], users, self.n_jobs)
+                counts[rows] += 1
+        seen = counts > 0
+        sums[seen] /= counts[seen, None]
+        return sums, seen
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """Give the number of the leaf each row reaches in each tree.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_trees)
+            Leaf numbers, counted through all trees.
+        """
+        matrix = self._read_rows(X)
+        users = self._construction.compiled.functions(np.float32)
+        return self.forest_.find_leaves(matrix, users, self.n_jobs)
+
+
+class GrownClassifier(ClassifierMixin, GrownEnsemble):
+    """Predict the class with the largest mean share in the leaves."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The table: numbers, booleans and strings or categories; missing values are welcome.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes; a matrix of 0 and 1 for several labels at once.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self
+            The fitted learner.
+        """
+        columns, operators = self._read_table(X)
+        target, scoring = self._class_target(y, sample_weight, columns.shape[1])
+        if self._outputs is None:
+            self._grow(columns, target, scoring, operators, "classes", int(self.n_classes_))
+        else:
+            self._grow(columns, target, scoring, operators, "mean", target.sums.shape[0])
+        if self.oob_score:
+            self._score_out_of_bag(columns, target)
+        return self
+
+    def _score_out_of_bag(self, columns: npt.NDArray[np.float32], target: Target) -> None:
+        """Score each row by the trees that did not see it."""
+        values, seen = self._oob_values(columns, target)
+        self.oob_decision_function_ = np.where(seen[:, None], values, np.nan)
+        if self._outputs is None:
+            hits = np.argmax(values[seen], axis=1) == target.codes[seen]
+        else:
+            predicted = [np.argmax(block, axis=1) for block in self._blocks(values[seen])]
+            hits = np.column_stack(predicted) == self._outputs.codes[seen]
+        self.oob_score_ = float(np.mean(hits))
+
+    def _blocks(self, values: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
+        """Part the columns of several outputs."""
+        edges = np.cumsum([len(classes) for classes in self._outputs.classes])[:-1]
+        return np.split(values, edges, axis=1)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or a list of them for several outputs
+            Mean class shares of the leaves.
+        """
+        values = self._mean_values(X)
+        return values if self._outputs is None else self._blocks(values)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The classes.
+        """
+        shares = self.predict_proba(X)
+        if self._outputs is None:
+            return self.classes_[np.argmax(shares, axis=1)]
+        picked = [
+            classes[np.argmax(block, axis=1)]
+            for classes, block in zip(self._outputs.classes, shares, strict=True)
+        ]
+        return np.column_stack(picked)
+
+
+class GrownRegressor(RegressorMixin, GrownEnsemble):
+    """Predict the mean target of the leaves."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The table: numbers, booleans and strings or categories; missing values are welcome.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Numbers.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self
+            The fitted learner.
+        """
+        if self.class_weight is not None:
+            raise ValueError("class_weight is for classifiers; weigh rows with sample_weight.")
+        columns, operators = self._read_table(X)
+        target, scoring = self._number_target(y, sample_weight, columns.shape[1])
+        self._grow(columns, target, scoring, operators, "mean", target.sums.shape[0])
+        if self.oob_score:
+            values, seen = self._oob_values(columns, target)
+            prediction = self._unscale(values)
+            self.oob_prediction_ = np.where(seen, prediction.T, np.nan).T
+            truth = np.asarray(y, dtype=np.float64)
+            self.oob_score_ = float(r2_score(truth[seen], prediction[seen]))
+        return self
+
+    def _unscale(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Bring means back to the target's own scale and shape."""
+        prediction = values * self._scale + self._center
+        return prediction[:, 0] if self._one_dimensional else prediction
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict the target.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The mean of the trees.
+        """
+        return self._unscale(self._mean_values(X))

@@ -1,0 +1,57 @@
+"""Show how far growing has got, and say when the first use compiles."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from featurewright.kernels.grow import grow_tree
+
+_PATIENCE = 2.0  # seconds before the first use explains why it takes longer
+_logger = logging.getLogger("featurewright")
+
+
+@contextmanager
+def progress(total: int, title: str, *, verbose: int) -> Iterator[Callable[[int], None]]:
+    """Give a function to call with the number of steps done; it draws a bar if asked to."""
+    if not verbose:
+        yield lambda done: None
+        return
+    try:
+        from rich.progress import (  # noqa: PLC0415 - drawing is optional, and slow to import
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+    except ImportError:
+        warnings.warn(
+            "verbose asks for a progress bar, which needs rich; install featurewright[cli].",
+            stacklevel=3,
+        )
+        yield lambda done: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeRemainingColumn(), transient=verbose < 2) as bar:  # noqa: PLR2004
+        task = bar.add_task(title, total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+@contextmanager
+def compilation_notice() -> Iterator[None]:
+    """Tell a first-time user that the kernels are being compiled, if that takes a while."""
+    if grow_tree.signatures:  # compiled or loaded in this process already
+        yield
+        return
+    message = "compiling the tree engine, once after installing: up to half a minute"
+    timer = threading.Timer(_PATIENCE, lambda: _logger.warning(message))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -1,0 +1,1 @@
+"""Compiled loops: arrays in, arrays out. Numba lives here and nowhere else."""

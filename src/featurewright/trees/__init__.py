@@ -1,0 +1,1 @@
+"""Grown trees: the fitted structure, and the drivers that fill it in parallel."""

@@ -1,0 +1,109 @@
+"""Read what trees have found: distinct expressions, their gains, and each column's importance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from featurewright.expressions import (
+    Expression,
+    Feature,
+    Operator,
+    from_program,
+    simplify,
+    to_program,
+)
+from featurewright.expressions.opcodes import END
+from featurewright.kernels.canonical import order_operands
+from featurewright.kernels.descend import run_programs
+from featurewright.kernels.programs import UserFunctions
+from featurewright.tables import Schema
+from featurewright.trees.forest import Forest
+
+MAX_FEATURES = 1000  # expressions listed, best first: a forest may hold hundreds of thousands
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Distinct programs of some trees, by total gain, best first."""
+
+    programs: npt.NDArray[np.int32]
+    gains: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.int64]
+
+
+def rank_programs(forest: Forest, users: UserFunctions) -> Ranking:
+    """Collect the distinct programs of inner nodes; gains are shares of the total gain."""
+    inner = forest.left >= 0
+    programs = forest.programs[inner].copy()
+    gains = forest.gain[inner].astype(np.float64)
+    if not len(programs):
+        return Ranking(programs, gains, np.zeros(0, np.int64))
+    width = programs.shape[1]
+    order_operands(programs, users.arities, np.empty(width, np.int64), np.empty(width, np.int32))
+    # Each row as one opaque value: sorting those is far faster than sorting rows.
+    keys = np.ascontiguousarray(programs).view(np.dtype((np.void, 4 * width))).ravel()
+    _, first, place, counts = np.unique(
+        keys, return_index=True, return_inverse=True, return_counts=True
+    )
+    totals = np.bincount(place, gains, minlength=len(first))
+    whole = totals.sum()
+    # Ties, and the order in which equal gains are listed, do not depend on memory layout.
+    order = np.lexsort((first, -totals))
+    shares = totals / whole if whole > 0 else totals
+    return Ranking(programs[first[order]], shares[order], counts[order])
+
+
+def list_features(
+    ranking: Ranking, schema: Schema, operators: Sequence[Operator], limit: int = MAX_FEATURES
+) -> tuple[Feature, ...]:
+    """Make features of the constructed expressions of a ranking, equal ones merged."""
+    width = ranking.programs.shape[1]
+    if width == 1:
+        return ()
+    constructed = np.flatnonzero(ranking.programs[:, 1] != END)[:limit]
+    merged: dict[Expression, list[float]] = {}
+    for k in constructed:
+        expression = simplify(
+            from_program(
+                ranking.programs[k], schema.names, schema.domains, schema.levels, operators
+            )
+        )
+        if expression.size == 1:
+            continue
+        entry = merged.setdefault(expression, [0.0, 0])
+        entry[0] += float(ranking.gains[k])
+        entry[1] += int(ranking.counts[k])
+    ranked = sorted(merged.items(), key=lambda item: -item[1][0])
+    return tuple(Feature.of(expression, gain, int(count)) for expression, (gain, count) in ranked)
+
+
+def column_importances(forest: Forest, n_columns: int) -> npt.NDArray[np.float64]:
+    """Share the gain of every split equally among the columns its expression names."""
+    inner = forest.left >= 0
+    programs, gains = forest.programs[inner], forest.gain[inner].astype(np.float64)
+    named = (programs >= 0) & (programs != END)
+    each = gains / np.maximum(1, named.sum(axis=1))
+    weights = np.broadcast_to(each[:, None], programs.shape)[named]
+    totals = np.bincount(programs[named], weights, minlength=n_columns)
+    whole = totals.sum()
+    return totals / whole if whole > 0 else totals
+
+
+def evaluate_expressions(
+    expressions: Sequence[Expression],
+    matrix: npt.NDArray[np.float64],
+    operators: Sequence[Operator],
+    users: UserFunctions,
+) -> npt.NDArray[np.float64]:
+    """Compute expressions on every row of an encoded float64 matrix; undefined is NaN."""
+    out = np.empty((len(matrix), len(expressions)))
+    if not expressions:
+        return out
+    width = max(expression.size for expression in expressions)
+    programs = np.stack([to_program(e, operators, width) for e in expressions])
+    run_programs(matrix, programs, users, np.empty(width + 1), out)
+    return out

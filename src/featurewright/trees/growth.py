@@ -1,0 +1,181 @@
+"""Grow many trees: seeds, bootstrap samples, working arrays, threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+
+from featurewright.kernels import leaves
+from featurewright.kernels.grammar import Grammar
+from featurewright.kernels.grow import grow_tree, make_grown, make_workshop
+from featurewright.kernels.nodes import Target
+from featurewright.kernels.programs import UserFunctions
+from featurewright.kernels.records import STATE, make_record
+from featurewright.kernels.search import Library
+from featurewright.trees.forest import Forest, tree_from_grown
+from featurewright.trees.threads import Halt, run_in_threads
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything the trees of one fit have in common."""
+
+    columns: npt.NDArray[np.float32]  # (n_columns, n_rows), contiguous
+    target: Target
+    settings: Any  # a SETTINGS record
+    grammar: Grammar
+    library: Library
+    users: UserFunctions
+    width: int  # symbols of a program
+    leaf: str = "mean"  # what leaves predict: "classes", "mean" or "votes"
+    n_values: int = 1
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Which rows one tree grows on."""
+
+    rows: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.float32] | None  # how often each row of the table is drawn; None: once
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the rows a tree grew on ended up: row_ids[start : start + size] at each node."""
+
+    row_ids: npt.NDArray[np.int32]
+    start: npt.NDArray[np.int64]
+    size: npt.NDArray[np.int64]
+
+
+def tree_seeds(seed: int, first: int, last: int) -> list[int]:
+    """Give each tree a seed of its own that depends on its number alone."""
+    return [
+        int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0])
+        for number in range(first, last)
+    ]
+
+
+def draw_sample(
+    order: npt.NDArray[np.int32], n_draws: int, seed: int, *, bootstrap: bool
+) -> Sample:
+    """Draw a tree's rows, keeping the given order (by class, where there are classes).
+
+    Parameters
+    ----------
+    order : ndarray of int32
+        The rows that may be drawn.
+    n_draws : int
+        How many are drawn, with replacement if `bootstrap`.
+    """
+    if not bootstrap and n_draws >= len(order):
+        return Sample(order.copy(), None)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    if bootstrap:
+        drawn = np.bincount(generator.integers(0, len(order), n_draws), minlength=len(order))
+    else:
+        drawn = np.zeros(len(order), np.int64)
+        drawn[generator.permutation(len(order))[:n_draws]] = 1
+    kept = drawn > 0
+    rows = order[kept]
+    counts = np.zeros(int(order.max()) + 1, np.float32)
+    counts[rows] = drawn[kept]
+    return Sample(rows, counts)
+
+
+def order_rows(target: Target) -> npt.NDArray[np.int32]:
+    """Put the rows of positive weight in order of class, else in their own order."""
+    rows = np.flatnonzero(target.weights > 0).astype(np.int32)
+    if len(target.codes):
+        rows = rows[np.argsort(target.codes[rows], kind="stable")]
+    return rows
+
+
+def grow_one(job: Job, sample: Sample, seed: int, halt: Halt) -> tuple[Forest, Places]:
+    """Grow one tree; give it and where its rows ended up."""
+    target = job.target
+    if sample.counts is not None:
+        weights = target.weights.copy()
+        weights[: len(sample.counts)] *= sample.counts
+        sums = target.sums
+        if sums.shape[0]:
+            sums = sums.copy()
+            sums[:, : len(sample.counts)] *= sample.counts
+        target = Target(target.codes, sums, weights)
+    rows = np.ascontiguousarray(sample.rows, np.int32).copy()
+    settings = job.settings.copy()
+    capacity = _capacity(len(rows), settings)
+    grown = make_grown(capacity, job.width)
+    n_stats = max(job.n_values if settings["by_class"] else 0, target.sums.shape[0])
+    shop = make_workshop(
+        len(rows), job.columns.shape[0], n_stats, job.width, settings, capacity
+    )
+    state = make_record(STATE, random=seed)
+    n_nodes = grow_tree(
+        job.columns, target, rows, settings, job.grammar, job.library, job.users, state,
+        halt.flag, grown, shop,
+    )
+    tree = tree_from_grown(grown, n_nodes)
+    start, size = grown.start[:n_nodes], grown.size[:n_nodes]
+    values = np.empty((tree.n_leaves, job.n_values), np.float32)
+    if job.leaf == "classes":
+        leaves.class_values(tree.left, start, size, rows, target.codes, target.weights, values)
+    elif job.leaf == "votes":
+        leaves.vote_values(tree.left, start, size, rows, target.sums, values)
+    else:
+        leaves.mean_values(
+            tree.left, start, size, rows, target.sums, target.weights,
+            float(settings["l2"]), values,
+        )
+    return replace(tree, values=values), Places(rows, start, size)
+
+
+def _capacity(n_rows: int, settings: Any) -> int:
+    """Bound the number of nodes of a tree."""
+    leaf_rows = max(1, int(settings["min_rows"]))
+    most = 2 * max(1, n_rows // leaf_rows) + 1
+    if settings["max_depth"] < 30:
+        most = min(most, 2 ** (int(settings["max_depth"]) + 1) + 1)
+    if settings["max_leaves"] > 0:
+        most = min(most, 2 * int(settings["max_leaves"]) + 1)
+    return most
+
+
+def grow_trees(
+    job: Job,
+    seeds: list[int],
+    *,
+    n_draws: int | None = None,
+    bootstrap: bool = False,
+    n_jobs: int | None = None,
+    halt: Halt | None = None,
+    on_done: Callable[[int], None] | None = None,
+) -> list[Forest]:
+    """Grow one tree for each seed; the same trees for any number of threads.
+
+    When the halt's deadline passes, the trees finished by then are returned, at least one.
+    """
+    halt = halt or Halt()
+    order = order_rows(job.target)
+    draws = len(order) if n_draws is None else n_draws
+
+    def task(seed: int) -> tuple[Forest, bool]:
+        sample = draw_sample(order, draws, seed, bootstrap=bootstrap)
+        tree, _ = grow_one(job, sample, seed, halt)
+        return tree, bool(halt.flag[0])
+
+    results = run_in_threads(
+        [lambda seed=seed: task(seed) for seed in seeds],
+        min(effective_n_jobs(n_jobs), len(seeds)),
+        halt=halt,
+        on_done=on_done,
+    )
+    grown = [result for result in results if result is not None]
+    # A tree cut short by the deadline is a poor one: it counts only if there is no other.
+    whole = [tree for tree, was_cut in grown if not was_cut]
+    return whole or [grown[0][0]]

@@ -1,0 +1,88 @@
+"""Run compiled work in threads, give up at a deadline, and let Ctrl-C through."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+import numpy as np
+
+Result = TypeVar("Result")
+
+_TICK = 0.1  # seconds between looks at the clock and at the keyboard
+
+
+class Halt:
+    """A flag that growing trees look at before each node, and the deadline that raises it."""
+
+    def __init__(self, max_time: float | None = None) -> None:
+        self.flag = np.zeros(1, np.int64)
+        self._end = None if max_time is None else time.monotonic() + max_time
+
+    def raise_flag(self) -> None:
+        """Make all growing stop at the next node."""
+        self.flag[0] = 1
+
+    @property
+    def time_is_up(self) -> bool:
+        """Whether the deadline has passed."""
+        return self._end is not None and time.monotonic() >= self._end
+
+
+def run_in_threads(
+    tasks: Sequence[Callable[[], Result]],
+    n_threads: int,
+    *,
+    halt: Halt | None = None,
+    on_done: Callable[[int], None] | None = None,
+) -> list[Result | None]:
+    """Run tasks in threads and give their results in order.
+
+    When the deadline passes, the flag goes up and tasks not begun are dropped: their results are
+    None. The first task always runs to some result. An exception or Ctrl-C raises the flag too, so
+    that running tasks end at once.
+
+    Parameters
+    ----------
+    tasks : sequence of callables
+        The work; each releases the interpreter lock.
+    n_threads : int
+        How many run at once.
+    halt : Halt, optional
+        The flag and the deadline.
+    on_done : callable, optional
+        Called with the number of tasks done.
+    """
+    if n_threads <= 1 and halt is None:
+        return [task() for task in tasks]
+    halt = halt or Halt()
+    results: list[Result | None] = [None] * len(tasks)
+    waiting = iter(range(len(tasks)))
+    running: dict[Future[Result], int] = {}
+    done = 0
+    with ThreadPoolExecutor(max_workers=n_threads) as pool:
+        try:
+            while True:
+                while len(running) < n_threads and not (halt.time_is_up and (running or done)):
+                    number = next(waiting, None)
+                    if number is None:
+                        break
+                    running[pool.submit(tasks[number])] = number
+                if not running:
+                    break
+                finished, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
+                if halt.time_is_up:
+                    halt.raise_flag()
+                for future in finished:
+                    results[running.pop(future)] = future.result()
+                    done += 1
+                if finished and on_done is not None:
+                    on_done(done)
+        except BaseException:
+            halt.raise_flag()
+            for future in running:
+                future.cancel()
+            raise
+    return results
