@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from featurewright import datasets
 from featurewright.constructive import (
+    ConstructiveBoostingClassifier,
+    ConstructiveBoostingRegressor,
     ConstructiveExtraTreesClassifier,
     ConstructiveExtraTreesRegressor,
     ConstructiveForestClassifier,
@@ -21,3 +23,21 @@ from featurewright.expressions import (
 )
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Boolean",
+    "Category",
+    "ConstructiveBoostingClassifier",
+    "ConstructiveBoostingRegressor",
+    "ConstructiveExtraTreesClassifier",
+    "ConstructiveExtraTreesRegressor",
+    "ConstructiveForestClassifier",
+    "ConstructiveForestRegressor",
+    "ConstructiveTreeClassifier",
+    "ConstructiveTreeRegressor",
+    "Feature",
+    "Operator",
+    "Real",
+    "datasets",
+    "register_operator",
+]

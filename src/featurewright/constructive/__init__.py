@@ -1,5 +1,9 @@
 """Method E: learners that search expressions at every node while they grow."""
 
+from featurewright.constructive.boosting import (
+    ConstructiveBoostingClassifier,
+    ConstructiveBoostingRegressor,
+)
 from featurewright.constructive.forests import (
     ConstructiveExtraTreesClassifier,
     ConstructiveExtraTreesRegressor,
@@ -9,6 +13,8 @@ from featurewright.constructive.forests import (
 from featurewright.constructive.trees import ConstructiveTreeClassifier, ConstructiveTreeRegressor
 
 __all__ = [
+    "ConstructiveBoostingClassifier",
+    "ConstructiveBoostingRegressor",
     "ConstructiveExtraTreesClassifier",
     "ConstructiveExtraTreesRegressor",
     "ConstructiveForestClassifier",

@@ -166,7 +166,9 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
 
     # Targets ------------------------------------------------------------------------------------
 
-    def _class_target(self, y: Any, sample_weight: Any, n_rows: int) -> tuple[Target, dict[str, Any]]:
+    def _class_target(
+        self, y: Any, sample_weight: Any, n_rows: int
+    ) -> tuple[Target, dict[str, Any]]:
         """Read classes, or several columns of them, and the settings to score them with."""
         target = read_classes(y, n_rows)
         weights = check_weights(sample_weight, n_rows)
@@ -177,7 +179,7 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         self.n_classes_ = len(target.classes)
         self._outputs: MultiTarget | None = None
         weights = apply_class_weight(self.class_weight, target, weights)
-        row_weights = _as_float32(weights, n_rows)
+        row_weights = as_row_weights(weights, n_rows)
         scoring = {
             "by_class": 1,
             "whole_weights": int(bool(np.all(row_weights == np.round(row_weights)))),
@@ -204,19 +206,25 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         ]
         return _sum_target(np.array(indicators, np.float64), weights, n_rows)
 
-    def _number_target(self, y: Any, sample_weight: Any, n_rows: int) -> tuple[Target, dict[str, Any]]:
-        """Read one or more columns of numbers, scaled so that float32 is enough."""
+    def _number_target(
+        self, y: Any, sample_weight: Any, n_rows: int
+    ) -> tuple[Target, dict[str, Any], dict[str, Any]]:
+        """Read columns of numbers: scaled for splits (float32 is enough then), exact for leaves."""
         values = read_numbers(y, n_rows)
         weights = check_weights(sample_weight, n_rows)
         one_of("criterion", self.criterion, (*NUMBER_CRITERIA, None))
-        self._one_dimensional = values.shape[1] == 1 and np.ndim(y) <= 1
-        self._center = values.mean(axis=0)
-        scale = values.std(axis=0)
-        self._scale = np.where(scale > 0, scale, 1.0)
-        return _sum_target(((values - self._center) / self._scale).T, weights, n_rows)
+        center, scale = center_and_scale(values, weights)
+        exact = np.ones(n_rows) if weights is None else weights
+        target, scoring = _sum_target(((values - center) / scale).T, weights, n_rows)
+        leaves = {
+            "n_values": values.shape[1],
+            "leaf_sums": np.ascontiguousarray(values.T * exact),
+            "leaf_weights": exact,
+        }
+        return target, scoring, leaves
 
 
-def _as_float32(weights: npt.NDArray[np.float64] | None, n_rows: int) -> npt.NDArray[np.float32]:
+def as_row_weights(weights: npt.NDArray[np.float64] | None, n_rows: int) -> npt.NDArray[np.float32]:
     """Give row weights as float32, scaled to a mean of one where they are not whole numbers."""
     if weights is None:
         return np.ones(n_rows, np.float32)
@@ -225,13 +233,20 @@ def _as_float32(weights: npt.NDArray[np.float64] | None, n_rows: int) -> npt.NDA
     return (weights / weights[weights > 0].mean()).astype(np.float32)
 
 
+def center_and_scale(
+    values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64] | None
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Give the weighted mean and spread of target columns; a constant one is not scaled."""
+    center = np.average(values, axis=0, weights=weights)
+    scale = np.sqrt(np.average((values - center) ** 2, axis=0, weights=weights))
+    return center, np.where(scale > 0, scale, 1.0)
+
+
 def _sum_target(
     sums: npt.NDArray[np.float64], weights: npt.NDArray[np.float64] | None, n_rows: int
 ) -> tuple[Target, dict[str, Any]]:
     """Make a target of weighted columns, scored by their variance."""
-    row_weights = _as_float32(weights, n_rows)
+    row_weights = as_row_weights(weights, n_rows)
     weighted = np.ascontiguousarray(sums * row_weights, np.float32)
     scoring = {"by_class": 0, "criterion": criteria.SQUARES, "centered": 1}
     return Target(_NO_CODES, weighted, row_weights), scoring
-
-

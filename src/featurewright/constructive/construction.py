@@ -75,7 +75,9 @@ def whole_number(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def number(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> float:
+def number(
+    name: str, value: Any, *, above: float | None = None, least: float | None = None
+) -> float:
     """Check that a parameter is a finite number in a range."""
     fits = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
     if fits and above is not None:
@@ -179,21 +181,32 @@ def halving_rows(halving: Any) -> int:
     return whole_number("halving", halving, 32)
 
 
-def make_settings(learner: Any, construction: Construction, n_rows: int, **scoring: Any) -> Any:
-    """Make the engine's settings record from a learner's limits and the way splits are scored."""
-    depth = learner.max_depth
-    leaves = learner.max_leaf_nodes
+@dataclass(frozen=True)
+class Limits:
+    """When trees stop growing, as a user says it."""
+
+    max_depth: Any
+    max_leaf_nodes: Any
+    min_samples_split: Any
+    min_samples_leaf: Any
+    min_gain: Any
+    halving: Any
+
+
+def make_settings(limits: Limits, construction: Construction, n_rows: int, **scoring: Any) -> Any:
+    """Make the engine's settings record from limits and the way splits are scored."""
+    depth, leaves = limits.max_depth, limits.max_leaf_nodes
     return make_record(
         SETTINGS,
-        min_rows=rows_or_share("min_samples_leaf", learner.min_samples_leaf, n_rows, 1),
+        min_rows=rows_or_share("min_samples_leaf", limits.min_samples_leaf, n_rows, 1),
         strategy=construction.strategy,
         budget=construction.budget,
         n_raw=construction.n_raw,
-        sample=halving_rows(learner.halving),
+        sample=halving_rows(limits.halving),
         keep=HALVING_KEEP,
         max_depth=_NO_LIMIT if depth is None else whole_number("max_depth", depth, 1),
         max_leaves=0 if leaves is None else whole_number("max_leaf_nodes", leaves, 2),
-        min_split=rows_or_share("min_samples_split", learner.min_samples_split, n_rows, 2),
-        min_gain=number("min_gain", learner.min_gain, least=0.0),
+        min_split=rows_or_share("min_samples_split", limits.min_samples_split, n_rows, 2),
+        min_gain=number("min_gain", limits.min_gain, least=0.0),
         **scoring,
     )

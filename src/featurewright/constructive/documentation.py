@@ -80,7 +80,58 @@ feature_names_in_ : ndarray of str
 """
 
 
-def documented(*parameters: str, attributes: str = FITTED, **values: str) -> Callable[[Learner], Learner]:
+BOOSTING = """
+n_estimators : int, default=100
+    Number of rounds. With the log loss a round grows one tree for each of three or more classes.
+loss : str, optional
+    Classifiers: "log_loss", second-order gradient boosting (the default), or "adaboost_mh".
+    Regressors: "squared_error".
+learning_rate : float, optional
+    Factor of what each tree adds: 0.1 by default, 1 for "adaboost_mh".
+"""
+LIMITS = """
+max_depth : int, optional
+    Largest depth of a tree; 3 by default for "adaboost_mh", where 1 grows stumps.
+max_leaf_nodes : int, optional
+    Grow the best nodes first, up to so many leaves: 31 by default, no limit for "adaboost_mh".
+min_samples_split : int or float, default=2
+    Rows, or share of rows, that a node needs to be split.
+min_samples_leaf : int or float, optional
+    Rows, or share of rows, on each side of a split: 20 by default, 1 for "adaboost_mh".
+min_gain : float, default=0.0
+    Gain, in units of weight, that a split needs.
+l2 : float, default=1.0
+    Weight of the squared leaf values; not for "adaboost_mh".
+subsample : float, default=1.0
+    Share of the rows drawn, without replacement, for each round.
+halving : "auto", int or None, default="auto"
+    A large node scores its candidates on a sample of so many rows first and only the better ones
+    on more; None scores all candidates on all rows.
+early_stopping : bool or "auto", default="auto"
+    Whether to hold rows out and stop when their loss no longer drops; "auto" does so from 10,000
+    rows on.
+validation_fraction : float, default=0.1
+    Share of the rows held out.
+n_iter_no_change : int, default=10
+    Rounds without a lower loss after which to stop.
+class_weight : dict, "balanced" or None, default=None
+    Weights of the classes; classifiers only.
+"""
+BOOSTED = (
+    """
+n_iter_ : int
+    Rounds kept.
+train_score_, validation_score_ : ndarray
+    Loss on the training rows and on those held out, before and after each round; the second is
+    empty without early stopping.
+"""
+    + FITTED
+)
+
+
+def documented(
+    *parameters: str, attributes: str = FITTED, **values: str
+) -> Callable[[Learner], Learner]:
     """Fill the placeholders of a class's docstring with shared paragraphs."""
 
     def fill(learner: Learner) -> Learner:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ from sklearn.metrics import r2_score
 from featurewright.constructive.base import ConstructiveLearner
 from featurewright.constructive.construction import (
     Construction,
+    Limits,
     make_settings,
     number,
     plan_construction,
@@ -49,17 +51,35 @@ class GrownEnsemble(ConstructiveLearner):
         """Tell whether trees grow on bootstrap samples."""
         return False
 
-    def _grow(self, columns: npt.NDArray[np.float32], target: Target, scoring: Any, operators: Any,
-              leaf: str, n_values: int) -> Self:
+    def _grow(
+        self,
+        columns: npt.NDArray[np.float32],
+        target: Target,
+        scoring: Any,
+        operators: Any,
+        **leaves: Any,
+    ) -> Self:
         """Grow the trees and note down what they found."""
         n_rows = columns.shape[1]
         n_estimators = whole_number("n_estimators", self.n_estimators, 1)
         if self.max_time is not None:
             number("max_time", self.max_time, above=0.0)
         construction = plan_construction(self, self._schema, operators, self._plain_columns)
+        limits = Limits(
+            self.max_depth,
+            self.max_leaf_nodes,
+            self.min_samples_split,
+            self.min_samples_leaf,
+            self.min_gain,
+            self.halving,
+        )
         settings = make_settings(
-            self, construction, n_rows, random_threshold=self._random_threshold,
-            min_weight=self._least_weight(target), **scoring,
+            limits,
+            construction,
+            n_rows,
+            random_threshold=self._random_threshold,
+            min_weight=self._least_weight(target),
+            **scoring,
         )
         before = self._trees_before(n_estimators)
         if before is None:
@@ -67,10 +87,14 @@ class GrownEnsemble(ConstructiveLearner):
         n_before = 0 if before is None else before.n_trees
         self._construction: Construction = construction
         job = Job(
-            columns=columns, target=target, settings=settings, grammar=construction.grammar,
+            columns=columns,
+            target=target,
+            settings=settings,
+            grammar=construction.grammar,
             library=empty_library(construction.width),
-            users=construction.compiled.functions(np.float32), width=construction.width,
-            leaf=leaf, n_values=n_values,
+            users=construction.compiled.functions(np.float32),
+            width=construction.width,
+            **leaves,
         )
         seeds = tree_seeds(self._seed, n_before, n_estimators)
         with (
@@ -83,12 +107,16 @@ class GrownEnsemble(ConstructiveLearner):
         self._note_features(columns)
         return self
 
-    def _grow_batches(self, job: Job, seeds: list[int], before: Forest | None, on_done: Any) -> list[Forest]:
+    def _grow_batches(
+        self, job: Job, seeds: list[int], before: Forest | None, on_done: Any
+    ) -> list[Forest]:
         """Grow all trees at once, or batch by batch where each batch learns from those before."""
         halt = Halt(self.max_time)
         draws = self._n_draws(order_rows(job.target).size)
         options = {
-            "n_draws": draws, "bootstrap": self._draws_with_replacement(), "n_jobs": self.n_jobs,
+            "n_draws": draws,
+            "bootstrap": self._draws_with_replacement(),
+            "n_jobs": self.n_jobs,
             "halt": halt,
         }
         if self.search != "adaptive":
@@ -111,17 +139,17 @@ class GrownEnsemble(ConstructiveLearner):
         construction = self._construction
         weights = column_weights(column_importances(forest, self._schema.n_columns))
         grammar = build_grammar(
-            self._schema.domains, construction.grammar.n_levels, construction.operators,
-            construction.width, sampling=self.sampling, column_weights=weights,
+            self._schema.domains,
+            construction.grammar.n_levels,
+            construction.operators,
+            construction.width,
+            sampling=self.sampling,
+            column_weights=weights,
         )
         library = build_library(rank_programs(forest, job.users), grammar, job.users)
         settings = job.settings.copy()
         settings["library_share"] = LIBRARY_SHARE if len(library.draws) else 0
-        return Job(
-            columns=job.columns, target=job.target, settings=settings, grammar=grammar,
-            library=library, users=job.users, width=job.width, leaf=job.leaf,
-            n_values=job.n_values,
-        )
+        return replace(job, settings=settings, grammar=grammar, library=library)
 
     def _trees_before(self, n_estimators: int) -> Forest | None:
         """Give the trees that a warm start goes on from."""
@@ -226,9 +254,13 @@ class GrownClassifier(ClassifierMixin, GrownEnsemble):
         columns, operators = self._read_table(X)
         target, scoring = self._class_target(y, sample_weight, columns.shape[1])
         if self._outputs is None:
-            self._grow(columns, target, scoring, operators, "classes", int(self.n_classes_))
+            self._grow(
+                columns, target, scoring, operators, leaf="classes", n_values=self.n_classes_
+            )
         else:
-            self._grow(columns, target, scoring, operators, "mean", target.sums.shape[0])
+            self._grow(
+                columns, target, scoring, operators, leaf="mean", n_values=target.sums.shape[0]
+            )
         if self.oob_score:
             self._score_out_of_bag(columns, target)
         return self
@@ -316,20 +348,15 @@ class GrownRegressor(RegressorMixin, GrownEnsemble):
         if self.class_weight is not None:
             raise ValueError("class_weight is for classifiers; weigh rows with sample_weight.")
         columns, operators = self._read_table(X)
-        target, scoring = self._number_target(y, sample_weight, columns.shape[1])
-        self._grow(columns, target, scoring, operators, "mean", target.sums.shape[0])
+        target, scoring, exact = self._number_target(y, sample_weight, columns.shape[1])
+        self._grow(columns, target, scoring, operators, leaf="mean", **exact)
         if self.oob_score:
             values, seen = self._oob_values(columns, target)
-            prediction = self._unscale(values)
+            prediction = _one_or_more(values)
             self.oob_prediction_ = np.where(seen, prediction.T, np.nan).T
-            truth = np.asarray(y, dtype=np.float64)
+            truth = np.asarray(y, dtype=np.float64).reshape(prediction.shape)
             self.oob_score_ = float(r2_score(truth[seen], prediction[seen]))
         return self
-
-    def _unscale(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Bring means back to the target's own scale and shape."""
-        prediction = values * self._scale + self._center
-        return prediction[:, 0] if self._one_dimensional else prediction
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict the target.
@@ -344,4 +371,9 @@ class GrownRegressor(RegressorMixin, GrownEnsemble):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The mean of the trees.
         """
-        return self._unscale(self._mean_values(X))
+        return _one_or_more(self._mean_values(X))
+
+
+def _one_or_more(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Give one target as a vector and several as a matrix."""
+    return values[:, 0] if values.shape[1] == 1 else values

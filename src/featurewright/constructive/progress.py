@@ -21,7 +21,7 @@ def progress(total: int, title: str, *, verbose: int) -> Iterator[Callable[[int]
         yield lambda done: None
         return
     try:
-        from rich.progress import (  # noqa: PLC0415 - drawing is optional, and slow to import
+        from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
             Progress,
@@ -36,7 +36,7 @@ def progress(total: int, title: str, *, verbose: int) -> Iterator[Callable[[int]
         yield lambda done: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), transient=verbose < 2) as bar:  # noqa: PLR2004
+    with Progress(*columns, TimeRemainingColumn(), transient=verbose < 2) as bar:
         task = bar.add_task(title, total=total)
         yield lambda done: bar.update(task, completed=done)
 

@@ -72,8 +72,14 @@ class TreeParameters(GrownEnsemble):
         self.verbose = verbose
 
 
-@documented(SEARCH, CRITERION, GROWTH, OUTPUT, "verbose : int, default=0\n    Draw a progress bar.",
-            min_samples_leaf="1")
+@documented(
+    SEARCH,
+    CRITERION,
+    GROWTH,
+    OUTPUT,
+    "verbose : int, default=0\n    Draw a progress bar.",
+    min_samples_leaf="1",
+)
 class ConstructiveTreeClassifier(GrownClassifier, TreeParameters):
     """A decision tree whose nodes test expressions searched on their own rows.
 
@@ -99,8 +105,14 @@ class ConstructiveTreeClassifier(GrownClassifier, TreeParameters):
     """
 
 
-@documented(SEARCH, CRITERION, GROWTH, OUTPUT, "verbose : int, default=0\n    Draw a progress bar.",
-            min_samples_leaf="1")
+@documented(
+    SEARCH,
+    CRITERION,
+    GROWTH,
+    OUTPUT,
+    "verbose : int, default=0\n    Draw a progress bar.",
+    min_samples_leaf="1",
+)
 class ConstructiveTreeRegressor(GrownRegressor, TreeParameters):
     """A regression tree whose nodes test expressions searched on their own rows.
 

@@ -12,12 +12,8 @@ from featurewright.kernels.programs import takes_one
 @kernel
 def is_commutative(opcode):
     """Tell whether a built-in operator gives the same for exchanged operands."""
-    return (
-        opcode == op.ADD
-        or opcode == op.MUL
-        or (op.MIN <= opcode <= op.XOR)  # minimum, maximum, gaussian, and, or, xor
-        or opcode == op.EQUAL
-    )
+    # from minimum to xor: minimum, maximum, gaussian, and, or, xor
+    return opcode in (op.ADD, op.MUL, op.EQUAL) or op.MIN <= opcode <= op.XOR
 
 
 @kernel

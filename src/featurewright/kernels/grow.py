@@ -157,8 +157,24 @@ def find_split(
     if is_pure(rows, n, n_stats, settings):
         return
     search_node(
-        columns, target, row_ids, start, rows, n, n_stats, shop.sampled, settings, grammar,
-        library, users, found, bench, desk, shop.buffer, state, shop.sample_ids,
+        columns,
+        target,
+        row_ids,
+        start,
+        rows,
+        n,
+        n_stats,
+        shop.sampled,
+        settings,
+        grammar,
+        library,
+        users,
+        found,
+        bench,
+        desk,
+        shop.buffer,
+        state,
+        shop.sample_ids,
     )
     if not state.best_score > WORST:
         return
@@ -186,8 +202,14 @@ def split_node(columns, row_ids, users, shop, grown, node, n_nodes, evaluated):
     if not evaluated:
         run_rows(grown.programs, node, columns, row_ids, start, n, users, desk)
     size = part_rows(
-        row_ids, start, n, desk.values, grown.threshold[node], grown.is_level[node],
-        grown.missing_left[node], shop.spare,
+        row_ids,
+        start,
+        n,
+        desk.values,
+        grown.threshold[node],
+        grown.is_level[node],
+        grown.missing_left[node],
+        shop.spare,
     )
     grown.left[node] = n_nodes
     for child in range(2):
@@ -216,8 +238,18 @@ def grow_tree(
         last_searched = np.int64(-1)
         for node in range(first_new, n_nodes):
             find_split(
-                columns, target, row_ids, settings, grammar, library, users, state, stop, grown,
-                shop, node,
+                columns,
+                target,
+                row_ids,
+                settings,
+                grammar,
+                library,
+                users,
+                state,
+                stop,
+                grown,
+                shop,
+                node,
             )
             if grown.rank[node] > WORST:
                 shop.frontier[waiting] = node

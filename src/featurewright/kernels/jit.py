@@ -36,8 +36,8 @@ def kernel(
         return numba.njit(
             cache=True,
             nogil=True,
-            # `reassoc` lets sums vectorise and `contract` fuses the steps of polynomials. `nnan` and
-            # `ninf` stay off: missing values are NaN and must survive.
+            # `reassoc` lets sums vectorise and `contract` fuses the steps of polynomials. `nnan`
+            # and `ninf` stay off: missing values are NaN and must survive.
             fastmath={"reassoc", "nsz", "contract"},
             # x/0 is inf or NaN instead of an exception; the domain rules make it missing.
             error_model="numpy",

@@ -21,7 +21,7 @@ from featurewright.kernels.split import WORST, known_totals, sum_left
 
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
-_NOTHING = np.float32(1e-12)
+_NOTHING = np.float32(2e-6)  # targets are of order one: smaller differences are rounding
 
 
 class Target(NamedTuple):
@@ -97,9 +97,10 @@ def is_pure(rows, n, n_stats, settings):
         return n_stats <= 1
     if not settings.centered:
         return False
-    for t in range(np.uint64(n_stats)):
+    last = np.uint64(n_stats)
+    for t in range(last):
         for i in range(np.uint64(n)):
-            if abs(rows.weights[t, i]) > _NOTHING:
+            if abs(rows.weights[t, i]) > _NOTHING * rows.weights[last, i]:
                 return False
     return True
 
@@ -114,8 +115,22 @@ def sample_rows(row_ids, start, n, size, state, out):
 
 @kernel(inline=True)
 def halve_candidates(
-    columns, target, row_ids, start, rows, n, n_stats, sampled, settings, grammar, users,
-    found, bench, desk, state, sample_ids,
+    columns,
+    target,
+    row_ids,
+    start,
+    rows,
+    n,
+    n_stats,
+    sampled,
+    settings,
+    grammar,
+    users,
+    found,
+    bench,
+    desk,
+    state,
+    sample_ids,
 ):
     """Score ever fewer candidates on ever more rows until the last ones have seen all."""
     count = state.scored
@@ -145,8 +160,24 @@ def halve_candidates(
 
 @kernel
 def search_node(
-    columns, target, row_ids, start, rows, n, n_stats, sampled, settings, grammar, library,
-    users, found, bench, desk, buffer, state, sample_ids,
+    columns,
+    target,
+    row_ids,
+    start,
+    rows,
+    n,
+    n_stats,
+    sampled,
+    settings,
+    grammar,
+    library,
+    users,
+    found,
+    bench,
+    desk,
+    buffer,
+    state,
+    sample_ids,
 ):
     """Find the best split of a node among constructed expressions and raw columns.
 
@@ -173,19 +204,53 @@ def search_node(
         for column in range(grammar.n_levels.shape[0]):
             gather(columns, column, ids, begin, size, buffer, column)
         search_expressions(
-            seen, size, stats, settings, grammar, library, users, found, bench, desk, buffer,
+            seen,
+            size,
+            stats,
+            settings,
+            grammar,
+            library,
+            users,
+            found,
+            bench,
+            desk,
+            buffer,
             state,
         )
         settings.min_rows, settings.min_weight = least, lightest
         if halve and state.scored > 0:
             halve_candidates(
-                columns, target, row_ids, start, rows, n, n_stats, sampled, settings, grammar,
-                users, found, bench, desk, state, sample_ids,
+                columns,
+                target,
+                row_ids,
+                start,
+                rows,
+                n,
+                n_stats,
+                sampled,
+                settings,
+                grammar,
+                users,
+                found,
+                bench,
+                desk,
+                state,
+                sample_ids,
             )
     if settings.n_raw > 0 and not state.best_perfect:
         search_columns(
-            columns, row_ids, start, rows, n, n_stats, settings, grammar.n_levels, found, bench,
-            desk, state,
+            columns,
+            row_ids,
+            start,
+            rows,
+            n,
+            n_stats,
+            settings,
+            grammar.n_levels,
+            found,
+            bench,
+            desk,
+            state,
         )
 
 

@@ -34,7 +34,7 @@ class UserFunctions(NamedTuple):
 @kernel
 def takes_one(opcode):
     """Tell whether a built-in operator is unary."""
-    return (op.NEG <= opcode <= op.RECIPROCAL) or opcode == op.NOT or opcode == op.IS
+    return op.NEG <= opcode <= op.RECIPROCAL or opcode in (op.NOT, op.IS)
 
 
 @kernel
@@ -140,9 +140,7 @@ def run_operators(programs, k, length, buffer, n_columns, n, users, stack, opera
         code = -1 - symbol
         opcode = code & 0xFF
         if opcode >= op.FIRST_USER:
-            first = vector_user(
-                users, opcode, buffer, np.int64(top), scratch, n, stack, operands
-            )
+            first = vector_user(users, opcode, buffer, np.int64(top), scratch, n, stack, operands)
             top = np.uint64(first)
         elif takes_one(opcode):
             top -= one

@@ -90,9 +90,7 @@ def levels_of(programs, k, n_levels):
 @kernel
 def spent(budget, state):
     """Tell whether the search is over: budget used, nothing new to find, or a perfect split."""
-    return (
-        state.scored >= budget or state.tries >= 8 * budget + 64 or state.best_perfect != 0
-    )
+    return state.scored >= budget or state.tries >= 8 * budget + 64 or state.best_perfect != 0
 
 
 @kernel(inline=True)
@@ -112,12 +110,11 @@ def write_candidate(k, d, which, settings, grammar, library, found, state):
             return d
         found.visited[k, d] = state.grammar_state
         d += 1
-    elif settings.library_share > 0 and d == 0:
-        if draw_below(state, 256) < settings.library_share:
-            entry = np.int64(library.draws[draw_below(state, library.draws.shape[0])])
-            d = program_length(library.programs, entry)
-            copy_program(library.programs, entry, programs, k, d)
-            state.grammar_state = library.states[entry]
+    elif d == 0 and settings.library_share > draw_below(state, 256):
+        entry = np.int64(library.draws[draw_below(state, library.draws.shape[0])])
+        d = program_length(library.programs, entry)
+        copy_program(library.programs, entry, programs, k, d)
+        state.grammar_state = library.states[entry]
     return complete(grammar, programs, found.visited, k, d, state)
 
 
@@ -131,9 +128,7 @@ def try_candidate(
     if seen_before(found.seen, fingerprint(programs, k, length), state):
         return False
     n_columns = np.int64(grammar.n_levels.shape[0])
-    row = run_operators(
-        programs, k, length, buffer, n_columns, n, users, desk.stack, desk.operands
-    )
+    row = run_operators(programs, k, length, buffer, n_columns, n, users, desk.stack, desk.operands)
     levels = levels_of(programs, k, grammar.n_levels)
     score = score_values(
         buffer, row, rows, n, n_stats, settings, bench, levels, state.best_score, state
@@ -177,8 +172,19 @@ def search_expressions(
                 copy_program(found.visited, chosen, found.visited, k, d)
                 length = write_candidate(k, d, which, settings, grammar, library, found, state)
                 is_new = try_candidate(
-                    k, length, rows, n, n_stats, settings, grammar, users, found, bench, desk,
-                    buffer, state,
+                    k,
+                    length,
+                    rows,
+                    n,
+                    n_stats,
+                    settings,
+                    grammar,
+                    users,
+                    found,
+                    bench,
+                    desk,
+                    buffer,
+                    state,
                 )
                 if settings.strategy == RANDOM_SEARCH:
                     break

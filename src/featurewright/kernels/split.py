@@ -102,9 +102,7 @@ def enough_rows(values, row, n, threshold, is_level, min_rows):
 def separates(left, total, boundary):
     """Tell whether a boundary separates the only two classes present."""
     a, b = left[0, boundary], left[1, boundary]
-    return np.int64(
-        (a == _ZERO and b == total[1]) or (b == _ZERO and a == total[0])
-    )
+    return np.int64((a == _ZERO and b == total[1]) or (b == _ZERO and a == total[0]))
 
 
 @kernel
@@ -130,7 +128,13 @@ def score_at(values, row, rows, n, n_stats, settings, bench, threshold, is_level
         state.perfect = separates(left, total, 0)
     known = total[n_stats] / rows.totals[n_stats]
     score = score_boundary(
-        left, total, n_stats, settings.criterion, settings.l2, known, settings.whole_weights,
+        left,
+        total,
+        n_stats,
+        settings.criterion,
+        settings.l2,
+        known,
+        settings.whole_weights,
         bench.scores,
     )
     return score if score == score else WORST

@@ -23,6 +23,7 @@ from featurewright.kernels.programs import UserFunctions
 from featurewright.tables import Schema
 from featurewright.trees.forest import Forest
 
+_DIGITS = 6
 MAX_FEATURES = 1000  # expressions listed, best first: a forest may hold hundreds of thousands
 
 
@@ -51,9 +52,10 @@ def rank_programs(forest: Forest, users: UserFunctions) -> Ranking:
     )
     totals = np.bincount(place, gains, minlength=len(first))
     whole = totals.sum()
-    # Ties, and the order in which equal gains are listed, do not depend on memory layout.
-    order = np.lexsort((first, -totals))
     shares = totals / whole if whole > 0 else totals
+    # Rounded, so that float32 sums taken in another order do not exchange equals; np.unique has
+    # put those into an order of their own that depends on nothing else.
+    order = np.argsort(-np.round(shares, _DIGITS), kind="stable")
     return Ranking(programs[first[order]], shares[order], counts[order])
 
 
@@ -77,7 +79,7 @@ def list_features(
         entry = merged.setdefault(expression, [0.0, 0])
         entry[0] += float(ranking.gains[k])
         entry[1] += int(ranking.counts[k])
-    ranked = sorted(merged.items(), key=lambda item: -item[1][0])
+    ranked = sorted(merged.items(), key=lambda item: -round(item[1][0], _DIGITS))
     return tuple(Feature.of(expression, gain, int(count)) for expression, (gain, count) in ranked)
 
 

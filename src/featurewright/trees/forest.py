@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,8 @@ class Forest:
         Rows that reached the node while growing.
     depth : ndarray of int32
         Distance from the root.
-    values : ndarray of float32 of shape (n_leaves, n_values)
-        What each leaf predicts.
+    values : ndarray of shape (n_leaves, n_values)
+        What each leaf predicts: float32 for shares of classes, float64 for means.
     """
 
     roots: npt.NDArray[np.int64]
@@ -55,7 +56,7 @@ class Forest:
     gain: npt.NDArray[np.float32]
     n_rows: npt.NDArray[np.int32]
     depth: npt.NDArray[np.int32]
-    values: npt.NDArray[np.float32]
+    values: npt.NDArray[np.floating[Any]]
 
     @property
     def n_trees(self) -> int:
@@ -111,8 +112,17 @@ class Forest:
         def work(first: int, last: int) -> None:
             stack = np.empty(self.programs.shape[1] + 1, np.float32)
             add_leaf_values(
-                matrix, first, last, self.roots, self.packed, self.programs, users, stack,
-                self.values, groups, out,
+                matrix,
+                first,
+                last,
+                self.roots,
+                self.packed,
+                self.programs,
+                users,
+                stack,
+                self.values,
+                groups,
+                out,
             )
 
         _over_rows(work, len(matrix), n_jobs)
@@ -152,7 +162,7 @@ def _over_rows(work: Any, n_rows: int, n_jobs: int | None) -> None:
         return
     edges = np.linspace(0, n_rows, threads + 1).astype(np.int64)
     run_in_threads(
-        [lambda a=int(a), b=int(b): work(a, b) for a, b in zip(edges, edges[1:], strict=False)],
+        [lambda a=int(a), b=int(b): work(a, b) for a, b in pairwise(edges)],
         threads,
     )
 

@@ -139,8 +139,4 @@ def walk(grammar: Grammar, program: Sequence[int]) -> int:
 
 def empty_library(max_size: int) -> Library:
     """Make a library without entries."""
-    return Library(
-        np.zeros((0, max_size), np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32)
-    )
-
-
+    return Library(np.zeros((0, max_size), np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))

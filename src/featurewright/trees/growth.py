@@ -34,6 +34,10 @@ class Job:
     width: int  # symbols of a program
     leaf: str = "mean"  # what leaves predict: "classes", "mean" or "votes"
     n_values: int = 1
+    # Weighted sums and weights that "mean" leaves are worked out from, in full precision; those
+    # that splits are scored with may be scaled.
+    leaf_sums: npt.NDArray[np.float64] | None = None
+    leaf_weights: npt.NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -112,27 +116,63 @@ def grow_one(job: Job, sample: Sample, seed: int, halt: Halt) -> tuple[Forest, P
     capacity = _capacity(len(rows), settings)
     grown = make_grown(capacity, job.width)
     n_stats = max(job.n_values if settings["by_class"] else 0, target.sums.shape[0])
-    shop = make_workshop(
-        len(rows), job.columns.shape[0], n_stats, job.width, settings, capacity
-    )
+    shop = make_workshop(len(rows), job.columns.shape[0], n_stats, job.width, settings, capacity)
     state = make_record(STATE, random=seed)
     n_nodes = grow_tree(
-        job.columns, target, rows, settings, job.grammar, job.library, job.users, state,
-        halt.flag, grown, shop,
+        job.columns,
+        target,
+        rows,
+        settings,
+        job.grammar,
+        job.library,
+        job.users,
+        state,
+        halt.flag,
+        grown,
+        shop,
     )
     tree = tree_from_grown(grown, n_nodes)
     start, size = grown.start[:n_nodes], grown.size[:n_nodes]
-    values = np.empty((tree.n_leaves, job.n_values), np.float32)
-    if job.leaf == "classes":
-        leaves.class_values(tree.left, start, size, rows, target.codes, target.weights, values)
-    elif job.leaf == "votes":
-        leaves.vote_values(tree.left, start, size, rows, target.sums, values)
-    else:
-        leaves.mean_values(
-            tree.left, start, size, rows, target.sums, target.weights,
-            float(settings["l2"]), values,
-        )
+    values = _leaf_values(job, sample, target, tree, Places(rows, start, size))
     return replace(tree, values=values), Places(rows, start, size)
+
+
+def _leaf_values(
+    job: Job, sample: Sample, target: Target, tree: Forest, places: Places
+) -> npt.NDArray[Any]:
+    """Work out what the leaves of a grown tree predict."""
+    where = (tree.left, places.start, places.size, places.row_ids)
+    shape = (tree.n_leaves, job.n_values)
+    if job.leaf == "classes":
+        values = np.empty(shape, np.float32)
+        leaves.class_values(*where, target.codes, target.weights, values)
+        return values
+    if job.leaf == "votes":
+        values = np.empty(shape, np.float32)
+        leaves.vote_values(*where, target.sums, values)
+        return values
+    sums = target.sums.astype(np.float64) if job.leaf_sums is None else job.leaf_sums
+    weights = target.weights.astype(np.float64) if job.leaf_weights is None else job.leaf_weights
+    if job.leaf_sums is not None and sample.counts is not None:
+        counts = np.zeros(len(weights))
+        counts[: len(sample.counts)] = sample.counts
+        sums, weights = sums * counts, weights * counts
+    means = np.empty(shape)
+    leaves.mean_values(*where, sums, weights, float(job.settings["l2"]), means)
+    return means
+
+
+def leaf_of_rows(
+    tree: Forest, places: Places, job: Job, *, everyone: bool
+) -> npt.NDArray[np.int32]:
+    """Give the leaf of every row: noted while growing, or found by descending for the others."""
+    n_rows = job.columns.shape[1]
+    if everyone or len(places.row_ids) < n_rows:
+        matrix = np.ascontiguousarray(job.columns.T)
+        return tree.find_leaves(matrix, job.users)[:, 0]
+    out = np.empty(n_rows, np.int32)
+    leaves.place_rows(tree.left, places.start, places.size, places.row_ids, out)
+    return out
 
 
 def _capacity(n_rows: int, settings: Any) -> int:

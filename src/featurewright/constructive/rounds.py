@@ -1,0 +1,96 @@
+"""The rounds of boosting: grow, add to all scores, watch the rows held out, stop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from featurewright.constructive.losses import Loss
+from featurewright.trees.forest import Forest
+from featurewright.trees.growth import Job, draw_sample, grow_one, leaf_of_rows, tree_seeds
+from featurewright.trees.threads import Halt, run_in_threads
+
+
+class Rounds:
+    """The rounds of one fit: trees so far, scores of all rows, and when to stop."""
+
+    def __init__(
+        self,
+        job: Job,
+        loss: Loss,
+        *,
+        watched: Loss | None,
+        outer: Any,
+        rate: float,
+        learner: Any,
+        seed: int,
+    ) -> None:
+        self.job, self.loss, self.watched, self.outer = job, loss, watched, outer
+        self.rate, self.learner, self.seed = rate, learner, seed
+        self.halt = Halt(learner.max_time)
+        n_rows = job.columns.shape[1]
+        self.raw = np.repeat(loss.start()[:, None], n_rows, axis=1)
+        self.order = np.flatnonzero(job.target.weights > 0).astype(np.int32)
+        self.trees: list[Forest] = []
+        self.train = [loss.mean(self.raw)]
+        self.held: list[float] = []
+        if watched is not None:
+            self.outer_raw = np.repeat(loss.start()[:, None], len(outer), axis=1)
+            self.held = [watched.mean(self.outer_raw)]
+
+    def run(self, on_done: Any) -> None:
+        """Grow rounds until there are enough, nothing is gained, or time is up."""
+        learner = self.learner
+        for round_number in range(learner.n_estimators):
+            if not self._add_round(round_number):
+                break
+            on_done(round_number + 1)
+            if self.watched is not None:
+                best = int(np.argmin(self.held))
+                if len(self.held) - 1 - best >= learner.n_iter_no_change:
+                    break
+            if self.halt.time_is_up:
+                break
+        if self.watched is not None:
+            keep = max(1, int(np.argmin(self.held)))
+            self.trees = self.trees[: keep * self.loss.n_groups]
+
+    def _add_round(self, round_number: int) -> bool:
+        """Grow one round's trees and add what their leaves say to all scores."""
+        loss, groups = self.loss, self.loss.n_groups
+        first = round_number * groups
+        seeds = tree_seeds(self.seed, first, first + groups)
+        draws = max(1, int(self.learner.subsample * len(self.order)))
+        sample = draw_sample(self.order, draws, seeds[0], bootstrap=False)
+        jobs = [replace(self.job, target=target) for target in loss.targets(self.raw)]
+        grown = run_in_threads(
+            [
+                lambda job=job, seed=seed: grow_one(job, sample, seed, self.halt)
+                for job, seed in zip(jobs, seeds, strict=True)
+            ],
+            min(effective_n_jobs(self.learner.n_jobs), groups),
+        )
+        added = []
+        for group, (tree, places) in enumerate(grown):
+            leaves = leaf_of_rows(tree, places, self.job, everyone=draws < len(self.order))
+            values = loss.leaf_values(tree.values.astype(np.float64), leaves, self.raw, self.rate)
+            if values is None:
+                if not self.trees:  # nothing beats chance: keep one tree that says nothing
+                    values = np.zeros(tree.values.shape)
+                else:
+                    return False
+            added.append((group, replace(tree, values=values), leaves))
+        for group, tree, leaves in added:
+            step = tree.values[leaves].T
+            rows = slice(group, group + step.shape[0])
+            self.raw[rows] += step
+            self.trees.append(tree)
+            if self.watched is not None:
+                self.outer_raw[rows] += tree.sum_values(self.outer, self.job.users).T
+        self.train.append(loss.mean(self.raw))
+        if self.watched is not None:
+            self.held.append(self.watched.mean(self.outer_raw))
+        return not self.halt.flag[0]

@@ -1,0 +1,225 @@
+"""The search strategies draw and score what their description says, within the budget."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.kernels.workbench import (
+    NO_USERS,
+    WIDTH,
+    WORST,
+    class_target,
+    make_grammar,
+    make_node,
+    make_settings,
+    make_state,
+    sums_target,
+)
+from tests.naive import split as naive_split
+from tests.naive.programs import run, symbols_of
+from tests.naive.search import Search
+
+from featurewright.expressions.opcodes import ADD, END, operator_symbol
+from featurewright.kernels.nodes import search_node
+from featurewright.kernels.programs import program_length
+from featurewright.kernels.search import (
+    LOOK_AHEAD,
+    RANDOM_SEARCH,
+    STEP,
+    Library,
+    choose_survivors,
+)
+from featurewright.kernels.split import score_values
+from featurewright.trees.grammar import empty_library, walk
+
+STRATEGIES = {"random": RANDOM_SEARCH, "step": STEP, "look_ahead": LOOK_AHEAD}
+OPERATORS = ("add", "sub", "mul", "div", "is", "less")
+
+
+class Scene:
+    """A node of 24 rows over three numbers and a Category, searched once."""
+
+    def __init__(self, seed: int, *, classes: int = 3, n: int = 24, **settings) -> None:
+        rng = np.random.default_rng(seed)
+        self.columns = np.round(rng.normal(size=(4, n)), 1).astype(np.float32)
+        self.columns[3] = rng.integers(0, 3, n)
+        usual = {"strategy": RANDOM_SEARCH, "budget": 40, "criterion": 1, "centered": 1}
+        self.settings = make_settings(by_class=int(classes > 0), **{**usual, **settings})
+        codes = rng.permutation(np.arange(n) % max(1, classes))
+        target = class_target(codes) if classes else sums_target(rng.normal(size=n))
+        self.node = make_node(target, self.settings, len(self.columns))
+        self.grammar = make_grammar([0, 0, 0, 2], OPERATORS)
+        self.state = make_state(seed)
+        self.seed = seed
+        self.library = empty_library(WIDTH)
+
+    def search(self) -> None:
+        node, shop = self.node, self.node.shop
+        shop.found.programs[:] = 0
+        search_node(
+            self.columns, node.target, node.ids, 0, shop.rows, len(node.ids), node.n_stats,
+            shop.sampled, self.settings, self.grammar, self.library, NO_USERS, shop.found,
+            shop.bench, shop.desk, shop.buffer, self.state, shop.sample_ids,
+        )  # fmt: skip
+
+    @property
+    def candidates(self) -> list[list[int]]:
+        programs = self.node.shop.found.programs[: self.state["scored"]]
+        return [symbols_of(program) for program in programs]
+
+    def score(self, program: list[int]) -> tuple[float, bool]:
+        """Score a program by itself, as the kernel would."""
+        node = self.node
+        values = run(program, self.columns[:, node.ids])
+        padded = np.concatenate([values, np.full(32, values[-1], np.float32)])[None, :]
+        levels = 3 if program == [3] else 0
+        state = make_state()
+        score = score_values(
+            padded, 0, node.shop.rows, len(values), node.n_stats, self.settings,
+            node.shop.bench, levels, WORST, state,
+        )  # fmt: skip
+        return score, bool(state["perfect"])
+
+
+@given(
+    st.integers(0, 10**6), st.sampled_from(sorted(STRATEGIES)), st.integers(1, 120),
+    st.sampled_from([0, 2, 3]),
+)  # fmt: skip
+def test_strategies_equal_their_description(seed, name, budget, classes):
+    scene = Scene(seed, classes=classes, strategy=STRATEGIES[name], budget=budget,
+                  criterion=1 if classes else 5)  # fmt: skip
+    naive = Search(scene.grammar, WIDTH, budget, seed, scene.score)
+    if name == "random":
+        naive.random()
+    else:
+        naive.guided(look_ahead=name == "look_ahead")
+    scene.search()
+    assert scene.candidates == naive.candidates
+    found = scene.node.shop.found
+    np.testing.assert_array_equal(found.scores[: scene.state["scored"]], naive.scores)
+    assert scene.state["tries"] == naive.tries
+    assert scene.state["random"] == naive.stream.state
+    best = int(np.argmax(naive.scores))
+    assert scene.state["best_score"] == np.float32(naive.scores[best])
+    if naive.scores[best] > WORST:
+        assert symbols_of(found.best[0]) == naive.candidates[best]
+    assert bool(scene.state["best_perfect"]) == naive.perfect
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("budget", [1, 2, 17, 500])
+@pytest.mark.parametrize("drawn", [0, 1])
+def test_the_budget_is_kept_and_nothing_is_scored_twice(name, budget, drawn):
+    scene = Scene(3, strategy=STRATEGIES[name], budget=budget, random_threshold=drawn)
+    scene.search()
+    assert scene.state["scored"] == budget
+    assert len({tuple(program) for program in scene.candidates}) == budget
+
+
+def test_search_ends_when_nothing_new_is_left():
+    scene = Scene(4, budget=1000)
+    scene.grammar = make_grammar([0, 0, 0, 2], ["neg"], width=WIDTH)
+    scene.search()
+    # Three numbers with up to four signs in front; the Category cannot be negated.
+    assert scene.state["scored"] == 3 * 5 + 1
+
+
+def test_look_ahead_tries_every_first_symbol_and_extends_the_best():
+    scene = Scene(5, strategy=LOOK_AHEAD, budget=60)
+    scene.search()
+    candidates = scene.candidates
+    scores = scene.node.shop.found.scores
+    first = scene.grammar.symbol[: scene.grammar.start[1]].tolist()
+    assert [program[0] for program in candidates[: len(first)]] == first
+    best = candidates[int(np.argmax(scores[: len(first)]))]
+    assert candidates[len(first)][0] == best[0]
+
+
+def test_a_perfect_split_ends_the_search():
+    scene = Scene(6, classes=2, budget=300)
+    codes = np.asarray(scene.node.target.codes)
+    scene.columns[0] = codes * 2.0
+    scene.search()
+    assert scene.state["best_perfect"]
+    assert scene.state["scored"] < 300
+    assert scene.candidates[-1] == symbols_of(scene.node.shop.found.best[0])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_raw_columns_are_all_tried_and_the_best_wins(seed):
+    scene = Scene(seed, budget=0, n_raw=4)
+    scene.search()
+    x = scene.columns[:, scene.node.ids]
+    expected = max(scene.score([column])[0] for column in range(4))
+    assert scene.state["best_score"] == np.float32(expected)
+    best = symbols_of(scene.node.shop.found.best[0])
+    assert scene.score(best)[0] == expected
+    left = naive_split.goes_left(
+        x[best[0]], scene.state["best_threshold"], is_level=bool(scene.state["best_is_level"])
+    )
+    assert 0 < left.sum() < len(left)
+    assert scene.state["best_is_level"] == (best == [3])
+
+
+def test_constant_columns_do_not_count():
+    drawn = set()
+    for seed in range(60):
+        scene = Scene(seed, budget=0, n_raw=1)
+        scene.columns[:2] = 7.0
+        scene.search()
+        assert scene.state["best_score"] > WORST
+        drawn.add(int(scene.node.shop.found.best[0, 0]))
+    assert drawn == {2, 3}
+
+
+def test_columns_are_drawn_evenly():
+    counts = np.zeros(4, int)
+    for seed in range(400):
+        scene = Scene(seed, budget=0, n_raw=1)
+        scene.search()
+        counts[scene.node.shop.found.best[0, 0]] += 1
+    assert counts.min() > 70
+
+
+@pytest.mark.parametrize("name", ["random", "step"])
+@pytest.mark.parametrize("share", [0, 64, 256])
+def test_library_programs_begin_their_share_of_candidates(name, share):
+    scene = Scene(8, strategy=STRATEGIES[name], budget=150, library_share=share)
+    entry = [0, 1, operator_symbol(ADD)]
+    programs = np.full((1, WIDTH), END, np.int32)
+    programs[0, :3] = entry
+    after = np.array([walk(scene.grammar, entry)], np.int32)
+    scene.library = Library(programs, after, np.zeros(4, np.int32))
+    scene.node.shop.found.visited[:] = 0  # no state after a symbol: it must not be read
+    scene.search()
+    candidates = scene.candidates
+    for program in candidates:
+        walk(scene.grammar, program)  # raises on what is not valid
+    begun = sum(program[:3] == entry for program in candidates)
+    if name == "random" and share < 256:
+        assert (begun >= 5) == (share > 0)
+    if share == 256 and name == "random":
+        assert begun == len(candidates)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=40), st.data())
+def test_survivors_are_the_best(scores, data):
+    scores = np.array(scores, np.float32)
+    count = data.draw(st.integers(1, len(scores)))
+    kept = data.draw(st.integers(1, count))
+    order = np.random.default_rng(0).permutation(len(scores)).astype(np.int64)
+    before = order.copy()
+    choose_survivors(scores, order, count, kept)
+    assert sorted(order[:count]) == sorted(before[:count])
+    np.testing.assert_array_equal(order[count:], before[count:])
+    expected = np.sort(scores[before[:count]])[::-1][:kept]
+    np.testing.assert_array_equal(scores[order[:kept]], expected)
+
+
+def test_program_length_stops_at_the_padding():
+    programs = np.full((2, WIDTH), END, np.int32)
+    programs[1] = 3
+    programs[0, :3] = 1
+    assert [program_length(programs, k) for k in range(2)] == [3, WIDTH]

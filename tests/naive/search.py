@@ -1,0 +1,102 @@
+"""The three search strategies, as written down, on Python lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from tests.naive.streams import Stream
+
+from featurewright.expressions.opcodes import END, IS, operator_symbol
+
+Score = Callable[[list[int]], tuple[float, bool]]
+
+
+class Search:
+    """Candidates drawn and scored at one node."""
+
+    def __init__(
+        self, grammar: Any, max_size: int, budget: int, seed: int, score: Score
+    ) -> None:
+        self.grammar, self.max_size, self.budget, self.score = grammar, max_size, budget, score
+        self.stream = Stream(seed)
+        self.tries = 0
+        self.candidates: list[list[int]] = []
+        self.scores: list[float] = []
+        self.perfect = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the budget is spent, nothing new turns up or no split can be better."""
+        tired = self.tries >= 8 * self.budget + 64
+        return len(self.candidates) >= self.budget or tired or self.perfect
+
+    def choices(self, prefix: list[int]) -> list[int]:
+        """List the valid symbols after a prefix, END as a symbol among them."""
+        state = 0
+        for symbol in prefix:
+            plain = symbol if symbol >= 0 else -1 - ((-1 - symbol) & 0xFF)
+            first, last = self.grammar.start[state], self.grammar.start[state + 1]
+            place = list(self.grammar.symbol[first:last]).index(plain)
+            state = self.grammar.following[first + place]
+        return self.grammar.symbol[self.grammar.start[state] : self.grammar.start[state + 1]]
+
+    def settle_level(self, prefix: list[int], symbol: int) -> int:
+        """Give a level test a random level of the column before it."""
+        if symbol != operator_symbol(IS):
+            return symbol
+        return operator_symbol(IS, self.stream.below(max(1, self.grammar.n_levels[prefix[-1]])))
+
+    def complete(self, prefix: list[int]) -> list[int]:
+        """Add valid random symbols until the program ends."""
+        program = list(prefix)
+        while len(program) < self.max_size:
+            choices = self.choices(program)
+            symbol = int(choices[self.stream.below(len(choices))])
+            if symbol == END:
+                break
+            program.append(self.settle_level(program, symbol))
+        return program
+
+    def try_out(self, program: list[int]) -> float | None:
+        """Score a program; None if it was scored before."""
+        self.tries += 1
+        if program in self.candidates:
+            return None
+        score, is_perfect = self.score(program)
+        self.candidates.append(program)
+        self.scores.append(score)
+        if score == max(self.scores) and self.scores.index(score) == len(self.scores) - 1:
+            self.perfect = is_perfect and score > -np.inf
+        return score
+
+    def random(self) -> None:
+        """Score complete random programs."""
+        while not self.is_over:
+            self.try_out(self.complete([]))
+
+    def guided(self, *, look_ahead: bool) -> None:
+        """Append, one by one, the next symbol of the best completion so far; then start again."""
+        while not self.is_over:
+            best: list[int] | None = None
+            best_score = -np.inf
+            prefix: list[int] = []
+            while len(prefix) < self.max_size and not self.is_over:
+                successors = self.choices(prefix) if look_ahead else [None]
+                for successor in successors:
+                    if successor is None:
+                        program = self.complete(prefix)
+                    elif successor == END:
+                        program = list(prefix)
+                    else:
+                        program = [*prefix, self.settle_level(prefix, int(successor))]
+                        program = self.complete(program)
+                    score = self.try_out(program)
+                    if score is not None and (best is None or score > best_score):
+                        best, best_score = program, score
+                    if self.is_over:
+                        break
+                if best is None or len(best) == len(prefix):
+                    break
+                prefix = best[: len(prefix) + 1]

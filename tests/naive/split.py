@@ -1,0 +1,80 @@
+"""Search one candidate's splits by trying every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from tests.naive import criteria
+
+
+class Sums(NamedTuple):
+    """Statistics of rows: one row per class or target column, and the weights."""
+
+    statistics: np.ndarray  # float64[statistics, rows]
+    weights: np.ndarray  # float64[rows]
+
+
+def of_classes(codes: np.ndarray, weights: np.ndarray) -> Sums:
+    """Make each class present one statistic."""
+    present = np.unique(codes)
+    return Sums((codes == present[:, None]) * np.asarray(weights, np.float64), weights)
+
+
+def of_targets(sums: np.ndarray, weights: np.ndarray, *, centered: bool) -> Sums:
+    """Make each weighted target column one statistic, about its mean where asked."""
+    sums, weights = np.asarray(sums, np.float64), np.asarray(weights, np.float64)
+    if centered:
+        sums = sums - sums.sum(axis=1, keepdims=True) / weights.sum() * weights
+    return Sums(sums, weights)
+
+
+def score(sums: Sums, goes_left: np.ndarray, known: np.ndarray, settings: Any) -> float:
+    """Score one split of the known rows; -inf where it is not allowed."""
+    left, right = known & goes_left, known & ~goes_left
+    weights = [float(sums.weights[side].sum()) for side in (left, right)]
+    least = max(1, int(settings["min_rows"]))
+    if min(left.sum(), right.sum()) < least or min(weights) <= settings["min_weight"]:
+        return -np.inf
+    return criteria.score(
+        sums.statistics[:, left].sum(axis=1),
+        sums.statistics[:, right].sum(axis=1),
+        weights[0],
+        weights[1],
+        int(settings["criterion"]),
+        float(settings["l2"]),
+        sum(weights) / float(sums.weights.sum()),
+    )
+
+
+def goes_left(x: np.ndarray, threshold: float, *, is_level: bool) -> np.ndarray:
+    """Tell which values pass a test."""
+    return x == threshold if is_level else x <= threshold
+
+
+def thresholds(x: np.ndarray) -> list[float]:
+    """Give the midpoints between neighbouring distinct values."""
+    distinct = np.unique(x[~np.isnan(x)].astype(np.float64))
+    return [0.5 * (a + b) for a, b in zip(distinct, distinct[1:], strict=False)]
+
+
+def best(
+    x: np.ndarray, sums: Sums, settings: Any, *, tests: Iterable[float], is_level: bool = False
+) -> tuple[float, float]:
+    """Give the highest score among some thresholds or levels, and which one has it."""
+    wide = x.astype(np.float64)
+    known = ~np.isnan(wide)
+    scored = [
+        (score(sums, goes_left(wide, test, is_level=is_level), known, settings), test)
+        for test in tests
+    ]
+    return max(scored, key=lambda pair: pair[0], default=(-np.inf, np.nan))
+
+
+def between_bins(x: np.ndarray, codes: np.ndarray) -> list[float]:
+    """Give the midpoints between the last value of each bin and the first one after it."""
+    known = ~np.isnan(x)
+    wide, codes = x[known].astype(np.float64), codes[known]
+    cuts = [(wide[codes <= b].max(), wide[codes > b].min()) for b in np.unique(codes)[:-1]]
+    return [0.5 * (below + above) for below, above in cuts]
