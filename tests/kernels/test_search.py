@@ -21,7 +21,7 @@ from tests.naive import split as naive_split
 from tests.naive.programs import run, symbols_of
 from tests.naive.search import Search
 
-from featurewright.expressions.opcodes import ADD, END, operator_symbol
+from featurewright.expressions.opcodes import ABS, ADD, END, NEG, operator_symbol
 from featurewright.kernels.nodes import search_node
 from featurewright.kernels.programs import program_length
 from featurewright.kernels.search import (
@@ -183,25 +183,34 @@ def test_columns_are_drawn_evenly():
     assert counts.min() > 70
 
 
-@pytest.mark.parametrize("name", ["random", "step"])
-@pytest.mark.parametrize("share", [0, 64, 256])
-def test_library_programs_begin_their_share_of_candidates(name, share):
-    scene = Scene(8, strategy=STRATEGIES[name], budget=150, library_share=share)
-    entry = [0, 1, operator_symbol(ADD)]
+def make_library(grammar, entry: list[int]) -> Library:
     programs = np.full((1, WIDTH), END, np.int32)
-    programs[0, :3] = entry
-    after = np.array([walk(scene.grammar, entry)], np.int32)
-    scene.library = Library(programs, after, np.zeros(4, np.int32))
-    scene.node.shop.found.visited[:] = 0  # no state after a symbol: it must not be read
+    programs[0, : len(entry)] = entry
+    return Library(programs, np.array([walk(grammar, entry)], np.int32), np.zeros(4, np.int32))
+
+
+@pytest.mark.parametrize("share", [0, 64, 256])
+def test_library_programs_begin_their_share_of_candidates(share):
+    scene = Scene(8, budget=150, library_share=share)
+    entry = [0, 1, operator_symbol(ADD)]
+    scene.library = make_library(scene.grammar, entry)
     scene.search()
-    candidates = scene.candidates
-    for program in candidates:
+    for program in scene.candidates:
         walk(scene.grammar, program)  # raises on what is not valid
-    begun = sum(program[:3] == entry for program in candidates)
-    if name == "random" and share < 256:
-        assert (begun >= 5) == (share > 0)
-    if share == 256 and name == "random":
-        assert begun == len(candidates)
+    begun = sum(program[:3] == entry for program in scene.candidates)
+    assert (begun >= 5) == (share > 0)
+    assert (begun == len(scene.candidates)) == (share == 256)
+
+
+def test_step_goes_on_from_library_programs():
+    scene = Scene(8, budget=20, library_share=256, strategy=STEP)
+    # Unary operators only: a wrong state then gives a wrong program, but no wrong memory.
+    scene.grammar = make_grammar([0, 0, 0, 2], ["neg", "abs", "sqrt"])
+    scene.library = make_library(scene.grammar, [0, operator_symbol(NEG), operator_symbol(ABS)])
+    scene.node.shop.found.visited[:] = 0
+    scene.search()
+    for program in scene.candidates:
+        walk(scene.grammar, program)  # raises on what is not valid
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=40), st.data())

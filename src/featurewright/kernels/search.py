@@ -17,6 +17,8 @@ RANDOM_SEARCH = 1
 STEP = 2
 LOOK_AHEAD = 3
 
+_ROUNDING = np.float32(2e-6)
+
 
 class Library(NamedTuple):
     """Sub-expressions that earned gain before, to begin new candidates with."""
@@ -70,8 +72,12 @@ def copy_program(source, i, target, k, length):
 
 @kernel
 def keep_if_best(programs, k, score, threshold, is_level, best, state):
-    """Make a candidate the node's best if it scores higher."""
-    if score > state.best_score:
+    """Make a candidate the node's best if it scores higher by more than rounding.
+
+    Candidates that part the rows alike, perhaps with the sides exchanged, tie: the first one stays.
+    """
+    better = score > state.best_score + _ROUNDING * abs(state.best_score)
+    if better or (state.best_score == WORST and score > WORST):
         state.best_score = score
         state.best_threshold = threshold
         state.best_is_level = is_level

@@ -1,0 +1,207 @@
+"""Categories, booleans and missing values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from tests.constructive.learners import (
+    bits_target,
+    check_outputs,
+    check_same,
+    every_learner,
+    make,
+    make_loose,
+    soft,
+    table,
+)
+
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
+STUMP = {"max_depth": 1, "min_samples_leaf": 1, "n_estimators": 30, "budget": "20n"}
+every_frame = pytest.mark.parametrize("kind", FRAMES)
+
+
+def labels(n_levels: int, n_rows: int, seed: int = 0) -> np.ndarray:
+    codes = np.random.default_rng(seed).permutation(np.arange(n_rows) % n_levels)
+    return np.array([f"level {code}" for code in codes], dtype=object)
+
+
+def hits(model, X, y) -> float:
+    """Give the share of rows predicted right, numbers being rounded."""
+    predicted = model.predict(X)
+    return float(np.mean(predicted == y if predicted.dtype.kind in "OU" else abs(predicted - y) < 0.5))
+
+
+@every_learner
+@every_frame
+@pytest.mark.parametrize("n_levels", [5, 300])
+@pytest.mark.parametrize("search", ["random", None])
+def test_one_level_among_many(name, kind, n_levels, search):
+    chosen = labels(n_levels, 1500)
+    X = FRAMES[kind]({"noise": table(1500, 1)[:, 0], "kind": chosen})
+    y = bits_target(name, chosen == "level 3")
+    model = make_loose(name, search=search, min_samples_leaf=1, n_estimators=40).fit(X, y)
+    assert hits(model, X, y) == 1.0
+
+
+@pytest.mark.parametrize("name", ["TreeClassifier", "TreeRegressor"])
+@pytest.mark.parametrize("n_levels", [5, 300])
+@pytest.mark.parametrize("flipped", [False, True])
+def test_one_test_finds_the_level(name, n_levels, flipped):
+    chosen = labels(n_levels, 1500)
+    X = pd.DataFrame({"noise": table(1500, 1)[:, 0], "kind": chosen})
+    y = bits_target(name, (chosen == "level 3") != flipped)
+    model = make(name, search=None, max_depth=1).fit(X, y)
+    assert hits(model, X, y) == 1.0
+    assert model.forest_.n_leaves == 2
+
+
+@every_learner
+@every_frame
+def test_is_tests_are_features(name, kind):
+    colour, noise = labels(4, 300), table(300, 1)[:, 0]
+    X = FRAMES[kind]({"noise": noise, "colour": colour})
+    y = bits_target(name, (colour == "level 2") & (noise > 0))
+    model = make(name, operators=("is", "mul"), budget=60).fit(X, y)
+    made = {feature.name for feature in model.features_}
+    assert "colour is 'level 2'" in " ".join(made)
+    check_outputs(model, X)
+    column = [feature.name for feature in model.features_]
+    if "colour is 'level 2'" in column:
+        k = column.index("colour is 'level 2'")
+        np.testing.assert_array_equal(np.asarray(model.transform(X))[:, k], colour == "level 2")
+
+
+OPERATORS = {
+    "equal": lambda d: d["a"] == d["b"],
+    "xor": lambda d: d["p"] ^ d["q"],
+    "and": lambda d: d["p"] & d["q"],
+    "or": lambda d: d["p"] | d["q"],
+    "less": lambda d: d["u"] < d["v"],
+    "greater_equal": lambda d: d["u"] >= d["v"],
+}
+
+
+@every_learner
+@every_frame
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_operators_on_their_own_domains(name, kind, operator):
+    rng = np.random.default_rng(0)
+    data = {
+        "a": labels(4, 400, 1),
+        "b": labels(4, 400, 2),
+        "p": rng.random(400) < 0.5,
+        "q": rng.random(400) < 0.5,
+        "u": rng.normal(size=400),
+        "v": rng.normal(size=400),
+    }
+    y = bits_target(name, OPERATORS[operator](data))
+    X = FRAMES[kind](data)
+    model = make_loose(name, operators=(operator,), **STUMP, learning_rate=0.5).fit(X, y)
+    assert hits(model, X, y) > (0.95 if name.startswith("ExtraTrees") else 0.999)
+    check_outputs(model, X)
+
+
+@pytest.mark.parametrize("first", [["x", "y", "z"], ["q", "z", "y"]])
+def test_equal_compares_labels_not_codes(first):
+    a = np.array(first * 20, dtype=object)
+    b = np.array(["z"] * 60, dtype=object)
+    X = pd.DataFrame({"a": a, "b": b})
+    model = make("TreeClassifier", operators=("equal",), max_depth=1, budget=50).fit(X, a == b)
+    assert model.score(X, a == b) == 1.0
+
+
+@every_learner
+@every_frame
+def test_unseen_labels_are_missing(name, kind):
+    colour = labels(3, 200)
+    colour[::9] = None
+    X = FRAMES[kind]({"colour": colour, "x": table(200, 1)[:, 0]})
+    y = bits_target(name, colour == "level 1")
+    model = make(name).fit(X, y)
+    new = FRAMES[kind]({"colour": ["purple", "level 9", ""], "x": [0.1, -0.2, 0.3]})
+    gone = FRAMES[kind]({"colour": [None, None, None], "x": [0.1, -0.2, 0.3]})
+    np.testing.assert_array_equal(soft(model, new), soft(model, gone))
+    np.testing.assert_array_equal(model.transform(new), model.transform(gone))
+    check_outputs(model, new)
+
+
+@every_learner
+def test_kinds_of_label_columns_agree(name):
+    text = labels(5, 150)
+    y = bits_target(name, (text == "level 1") | (text == "level 3"))
+    x = table(150, 1)[:, 0]
+    kinds = [
+        pd.DataFrame({"c": text, "x": x}),
+        pd.DataFrame({"c": pd.Categorical(text), "x": x}),
+        pd.DataFrame({"c": pd.Series(text).astype("string"), "x": x}),
+        pl.DataFrame({"c": text.tolist(), "x": x}),
+        pl.DataFrame({"c": text.tolist(), "x": x}).with_columns(pl.col("c").cast(pl.Categorical)),
+    ]
+    expected = make(name).fit(kinds[0], y)
+    for other in kinds[1:]:
+        check_same(expected, make(name).fit(other, y), kinds[0], other)
+
+
+@every_learner
+def test_booleans_are_zero_and_one(name):
+    bits = np.random.default_rng(0).random((150, 3)) < 0.5
+    y = bits_target(name, bits[:, 0] ^ bits[:, 1])
+    frame = make(name).fit(pd.DataFrame(bits, columns=list("abc")), y)
+    array = make(name).fit(bits, y)
+    number = make(name).fit(bits.astype(float), y)
+    expected = soft(frame, pd.DataFrame(bits, columns=list("abc")))
+    np.testing.assert_array_equal(soft(array, bits), expected)
+    np.testing.assert_array_equal(soft(number, bits.astype(float)), expected)
+
+
+@every_learner
+def test_one_column_of_labels_only(name):
+    X = pd.DataFrame({"c": labels(3, 90)})
+    y = bits_target(name, X["c"] == "level 0")
+    model = make_loose(name, min_samples_leaf=1, n_estimators=40).fit(X, y)
+    check_outputs(model, X)
+    assert hits(model, X, y) == 1.0
+
+
+@every_learner
+def test_category_of_one_label(name):
+    X = pd.DataFrame({"c": ["only"] * 50, "x": table(50, 1)[:, 0]})
+    y = bits_target(name, X["x"] > 0)
+    check_outputs(make(name).fit(X, y), X)
+
+
+# Missing values --------------------------------------------------------------------------------
+
+FITTING = [name for name in ("TreeClassifier", "TreeRegressor", "BoostingClassifier",
+                             "BoostingRegressor", "ForestClassifier", "ForestRegressor",
+                             "ExtraTreesClassifier", "ExtraTreesRegressor")]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FITTING)
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("search", ["random", None])
+@pytest.mark.parametrize("present", ["varied", "constant"])
+def test_being_missing_is_informative(name, flipped, search, present):
+    x = table(300, 1)[:, 0] if present == "varied" else np.ones(300)
+    gone = np.random.default_rng(3).random(300) < 0.4
+    x[gone] = np.nan
+    X = np.column_stack([x, table(300, 1, seed=4)])
+    y = bits_target(name, gone != flipped)
+    shape = {"max_depth": 1, "learning_rate": 0.5, "max_features": "all", "n_estimators": 20}
+    model = make_loose(name, search=search, **shape).fit(X, y)
+    assert hits(model, X, y) == 1.0
+
+
+@every_learner
+def test_missing_goes_with_the_rows_that_behave_like_it(name):
+    x = table(400, 1)[:, 0]
+    low = x < 0
+    gone = np.random.default_rng(3).random(400) < 0.3
+    x[gone] = np.nan
+    for missing_is_low in (False, True):
+        y = bits_target(name, np.where(gone, missing_is_low, low))
+        shape = {"max_depth": 1, "learning_rate": 0.5, "n_estimators": 30}
+        model = make_loose(name, search=None, **shape).fit(x[:, None], y)
+        assert hits(model, x[:, None], y) > (0.8 if name.startswith("ExtraTrees") else 0.99)
