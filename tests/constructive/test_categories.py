@@ -174,12 +174,7 @@ def test_category_of_one_label(name):
 
 # Missing values --------------------------------------------------------------------------------
 
-FITTING = [name for name in ("TreeClassifier", "TreeRegressor", "BoostingClassifier",
-                             "BoostingRegressor", "ForestClassifier", "ForestRegressor",
-                             "ExtraTreesClassifier", "ExtraTreesRegressor")]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", FITTING)
+@every_learner
 @pytest.mark.parametrize("flipped", [False, True])
 @pytest.mark.parametrize("search", ["random", None])
 @pytest.mark.parametrize("present", ["varied", "constant"])

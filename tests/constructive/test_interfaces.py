@@ -54,8 +54,7 @@ def test_grid_search_over_operators_and_budget(name):
     grid = {"operators": [("add",), ("mul", "div"), None], "budget": [2, "4n"]}
     search = GridSearchCV(make_loose(name, n_estimators=3), grid, cv=2).fit(X, y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    best = search.best_estimator_
-    assert "mul" in (best.operators or ("mul",))
+    assert search.best_estimator_.predict(X).shape == y.shape
 
 
 @every_learner

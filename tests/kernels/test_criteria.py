@@ -55,7 +55,14 @@ def expected_scores(left, total, criterion: int, l2: float, known: float) -> np.
     left, total = left.astype(np.float64), total.astype(np.float64)
     return np.array(
         [
-            naive.score(x[:-1], total[:-1] - x[:-1], x[-1], total[-1] - x[-1], criterion, l2, known)
+            naive.score(
+                x[:-1],
+                total[:-1] - x[:-1],
+                (x[-1], total[-1] - x[-1]),
+                criterion,
+                l2=l2,
+                known=known,
+            )
             for x in left.T
         ]
     )
@@ -70,7 +77,7 @@ def actual_scores(left, total, criterion: int, l2: float, known: float) -> np.nd
     return out[:N_BINS]
 
 
-def single_scores(left, total, criterion: int, l2: float, known: float, whole: int):
+def single_scores(left, total, criterion: int, l2: float, known: float, *, whole: int):
     out = []
     for b in range(left.shape[1]):
         wide, padded_total = as_arrays(left[:, b : b + 1], total)
@@ -105,10 +112,10 @@ def test_class_criteria(case, criterion, whole, known):
     slack = tolerance(left, total, criterion)
     actual = actual_scores(left, total, criterion, 0.0, known)
     assert (np.abs(actual - expected) <= slack).all()
-    alone = single_scores(left, total, criterion, 0.0, known, 0)
+    alone = single_scores(left, total, criterion, 0.0, known, whole=0)
     assert (np.abs(alone - expected) <= slack).all()
     if whole:
-        looked_up = single_scores(left, total, criterion, 0.0, known, 1)
+        looked_up = single_scores(left, total, criterion, 0.0, known, whole=1)
         assert (np.abs(looked_up - expected) <= slack).all()
 
 
@@ -120,7 +127,7 @@ def test_sum_criteria(case, criterion, l2):
     actual = actual_scores(left, total, criterion, l2, 1.0)
     scale = np.abs(expected).max() + np.abs(total).max()
     np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5 * scale)
-    alone = single_scores(left, total, criterion, l2, 1.0, 0)
+    alone = single_scores(left, total, criterion, l2, 1.0, whole=0)
     np.testing.assert_allclose(alone, expected, rtol=1e-4, atol=1e-5 * scale)
 
 
@@ -143,7 +150,8 @@ def test_the_table_of_whole_weights_ends_where_it_says(weight):
     total = np.array([weight // 3, weight - weight // 3, weight], np.float32)
     left = np.array([[1], [weight // 2], [1 + weight // 2]], np.float32)
     expected = expected_scores(left, total, 0, 0.0, 1.0)
-    np.testing.assert_allclose(single_scores(left, total, 0, 0.0, 1.0, 1), expected, rtol=1e-4)
+    actual = single_scores(left, total, 0, 0.0, 1.0, whole=1)
+    np.testing.assert_allclose(actual, expected, rtol=1e-4)
 
 
 def test_logarithms_are_close():

@@ -95,9 +95,7 @@ def test_wide_floats_equal_the_reference(name):
     columns = operands(OPERATORS[name].arity, np.float64)
     expected = naive.run(single(name)[0], columns)
     actual = np.empty((columns.shape[1], 1))
-    run_programs(
-        np.ascontiguousarray(columns.T), single(name), NO_USERS, np.empty(6), actual
-    )
+    run_programs(np.ascontiguousarray(columns.T), single(name), NO_USERS, np.empty(6), actual)
     assert_close_bits(actual[:, 0], expected, 2 if name in ROUNDED else 0)
 
 

@@ -20,9 +20,8 @@ from tests.naive import split as naive
 from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 from tests.naive.streams import Stream
 
-from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS, clipped_range, range_codes
-from featurewright.kernels.programs import LANES
-from featurewright.kernels.split import bins_for, score_values
+from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS
+from featurewright.kernels.split import score_values
 
 
 class Case:
@@ -83,22 +82,31 @@ seeds = st.integers(0, 10**6)
 
 
 def check_best(case: Case, expected: float, *, n_levels: int = 0) -> None:
-    actual = case.score(n_levels)
+    check_score(case, case.score(n_levels), expected, is_level=n_levels > 0)
+
+
+def check_score(case: Case, actual: float, expected: float, *, is_level: bool = False) -> None:
+    """The score is the expected one, and the threshold in the state has it."""
     if expected == -np.inf:
         assert actual == WORST
         return
     assert actual == pytest.approx(expected, **case.close)
-    chosen = case.naive_score(is_level=n_levels > 0)
+    chosen = case.naive_score(is_level=is_level)
     assert chosen == pytest.approx(expected, **case.close)
 
 
 @given(
-    seeds, st.integers(2, EXACT_ROWS), criteria, limits, st.booleans(),
-    st.sampled_from([0.0, 0.2, 0.9]), st.sampled_from(["number", "ties"]),
-    st.sampled_from([0.0, 1.0]),
-)  # fmt: skip
+    seed=seeds,
+    n=st.integers(2, EXACT_ROWS),
+    criterion=criteria,
+    limits=limits,
+    whole=st.booleans(),
+    missing=st.sampled_from([0.0, 0.2, 0.9]),
+    kind=st.sampled_from(["number", "ties"]),
+    l2=st.sampled_from([0.0, 1.0]),
+)
 def test_best_threshold_of_few_rows_is_the_best_of_all(
-    seed, n, criterion, limits, whole, missing, kind, l2
+    *, seed, n, criterion, limits, whole, missing, kind, l2
 ):
     l2 = l2 if criterion in SUM_CRITERIA else 0.0
     case = Case(seed, n, criterion, missing=missing, whole=whole, kind=kind, l2=l2, **limits)
@@ -107,36 +115,40 @@ def test_best_threshold_of_few_rows_is_the_best_of_all(
 
 
 @given(
-    seeds, st.sampled_from([33, 64, 300, 1000, 4000]), criteria, limits, st.booleans(),
-    st.sampled_from([0.0, 0.3]), st.sampled_from(["number", "ties", "tails"]),
-)  # fmt: skip
+    seed=seeds,
+    n=st.sampled_from([33, 64, 300, 1000, 4000]),
+    criterion=criteria,
+    limits=limits,
+    whole=st.booleans(),
+    missing=st.sampled_from([0.0, 0.3]),
+    kind=st.sampled_from(["number", "ties", "tails"]),
+)
 def test_best_threshold_of_many_rows_is_the_best_of_the_bins(
-    seed, n, criterion, limits, whole, missing, kind
+    *, seed, n, criterion, limits, whole, missing, kind
 ):
     case = Case(seed, n, criterion, missing=missing, whole=whole, kind=kind, **limits)
-    n_bins = bins_for(n, case.node.n_stats)
-    assert n_bins % 4 == 0
-    assert 32 <= n_bins <= MAX_BINS
-    codes, state = np.empty(n + LANES, np.uint8), make_state()
-    values = as_values(case.x)
-    clipped_range(values, 0, n, state)
-    low, high = np.float32(state["low"]), np.float32(state["high"])
-    range_codes(values, 0, n, low, high, n_bins, codes)
+    actual = case.score()
+    codes = case.node.shop.bench.codes[:n].astype(np.int64)
+    known = ~np.isnan(case.x)
+    assert codes[known].max(initial=0) < MAX_BINS
+    assert (np.diff(codes[known][np.argsort(case.x[known], kind="stable")]) >= 0).all()
     expected, _ = naive.best(
-        case.x, case.sums, case.settings, tests=naive.between_bins(case.x, codes[:n])
+        case.x, case.sums, case.settings, tests=naive.between_bins(case.x, codes)
     )
-    check_best(case, expected)
+    check_score(case, actual, expected)
 
 
 @given(
-    seeds, st.sampled_from([5, 30, 200]), criteria, limits, st.sampled_from([0.0, 0.3]),
-    st.sampled_from([2, 3, 4, 7, 60, 127]),
-)  # fmt: skip
-def test_best_level_is_the_best_of_all(seed, n, criterion, limits, missing, n_levels):
+    seed=seeds,
+    n=st.sampled_from([5, 30, 200]),
+    criterion=criteria,
+    limits=limits,
+    missing=st.sampled_from([0.0, 0.3]),
+    n_levels=st.sampled_from([2, 3, 4, 7, 60, 127]),
+)
+def test_best_level_is_the_best_of_all(*, seed, n, criterion, limits, missing, n_levels):
     case = Case(seed, n, criterion, missing=missing, kind=str(n_levels), **limits)
-    expected, _ = naive.best(
-        case.x, case.sums, case.settings, tests=range(n_levels), is_level=True
-    )
+    expected, _ = naive.best(case.x, case.sums, case.settings, tests=range(n_levels), is_level=True)
     check_best(case, expected, n_levels=n_levels)
 
 
@@ -152,11 +164,16 @@ def test_best_level_of_many_is_the_best_of_a_window(seed, n_levels, missing):
 
 
 @given(
-    seeds, st.sampled_from([2, 7, 31, 100, 1500]), criteria, limits, st.booleans(),
-    st.sampled_from([0.0, 0.3, 0.9]), st.sampled_from(["number", "ties", "tails"]),
-)  # fmt: skip
+    seed=seeds,
+    n=st.sampled_from([2, 7, 31, 100, 1500]),
+    criterion=criteria,
+    limits=limits,
+    whole=st.booleans(),
+    missing=st.sampled_from([0.0, 0.3, 0.9]),
+    kind=st.sampled_from(["number", "ties", "tails"]),
+)
 def test_a_random_threshold_is_uniform_between_the_extremes(
-    seed, n, criterion, limits, whole, missing, kind
+    *, seed, n, criterion, limits, whole, missing, kind
 ):
     case = Case(
         seed, n, criterion, missing=missing, whole=whole, kind=kind, random_threshold=1, **limits
@@ -173,10 +190,14 @@ def test_a_random_threshold_is_uniform_between_the_extremes(
 
 
 @given(
-    seeds, st.sampled_from([2, 7, 100]), criteria, limits, st.sampled_from([0.0, 0.5]),
-    st.sampled_from([2, 5, 500]),
-)  # fmt: skip
-def test_a_random_level_is_that_of_a_random_row(seed, n, criterion, limits, missing, n_levels):
+    seed=seeds,
+    n=st.sampled_from([2, 7, 100]),
+    criterion=criteria,
+    limits=limits,
+    missing=st.sampled_from([0.0, 0.5]),
+    n_levels=st.sampled_from([2, 5, 500]),
+)
+def test_a_random_level_is_that_of_a_random_row(*, seed, n, criterion, limits, missing, n_levels):
     case = Case(
         seed, n, criterion, missing=missing, kind=str(n_levels), random_threshold=1, **limits
     )
@@ -195,12 +216,17 @@ def test_a_random_level_is_that_of_a_random_row(seed, n, criterion, limits, miss
 
 
 @given(
-    seeds, st.sampled_from([2, 3, 8, 30, 60]), st.sampled_from(CLASS_CRITERIA), st.booleans(),
-    st.booleans(), st.sampled_from([0.0, 0.05]), st.sampled_from(["number", "3"]),
-    st.sampled_from([0.0, 0.1]),
-)  # fmt: skip
+    seed=seeds,
+    n=st.sampled_from([2, 3, 8, 30, 60]),
+    criterion=st.sampled_from(CLASS_CRITERIA),
+    drawn=st.booleans(),
+    whole=st.booleans(),
+    missing=st.sampled_from([0.0, 0.05]),
+    kind=st.sampled_from(["number", "3"]),
+    noise=st.sampled_from([0.0, 0.1]),
+)
 def test_perfect_means_that_two_classes_are_told_apart(
-    seed, n, criterion, drawn, whole, missing, kind, noise
+    *, seed, n, criterion, drawn, whole, missing, kind, noise
 ):
     case = Case(
         seed, n, criterion, missing=missing, whole=whole, kind=kind, random_threshold=int(drawn)
@@ -260,3 +286,30 @@ def test_no_side_is_ever_empty(seed, n, criterion, missing, n_classes):
         known = case.x[~np.isnan(case.x)]
         left = known <= case.state["threshold"]
         assert 0 < left.sum() < len(known)
+
+
+@given(
+    seeds,
+    st.sampled_from([1, 2, 3, 4, 5, 8, 9, 16, 17, 30]),
+    st.sampled_from([1, 7, 60, 128, 30_000, 2**20]),
+    st.sampled_from([0.0, 0.3]),
+)
+def test_packed_weights_change_nothing(seed, n_classes, heaviest, missing):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 90))
+    codes = np.unique(rng.integers(0, n_classes, n), return_inverse=True)[1]
+    target = class_target(np.sort(codes), rng.integers(1, heaviest + 1, n))
+    x = rng.normal(size=n).astype(np.float32)
+    x[rng.random(n) < missing] = np.nan
+    found = []
+    for whole in (0, 1):
+        settings = make_settings(random_threshold=1, whole_weights=whole, criterion=1)
+        node = make_node(target, settings)
+        state = make_state(seed)
+        score = score_values(
+            as_values(x), 0, node.shop.rows, n, node.n_stats, settings, node.shop.bench, 0, WORST,
+            state,
+        )  # fmt: skip
+        found.append((score, bool(state["perfect"])))
+    assert found[1][0] == pytest.approx(found[0][0], rel=1e-3, abs=1e-4)
+    assert found[1][1] == found[0][1]

@@ -88,7 +88,7 @@ def compiled():
 
 
 def operands(arity: int) -> np.ndarray:
-    grid = np.meshgrid(*[VALUES[:9 if arity < 4 else 6]] * arity, indexing="ij")
+    grid = np.meshgrid(*[VALUES[: 9 if arity < 4 else 6]] * arity, indexing="ij")
     return np.ascontiguousarray([values.ravel() for values in grid])
 
 
@@ -173,15 +173,11 @@ def test_a_function_that_cannot_be_compiled_is_one_sentence(function):
     assert len(message) < 400
 
 
-def test_a_function_of_the_math_module_works_or_is_refused_in_one_sentence():
-    operator = Operator("hypotenuse", (Real, Real), Real, math.hypot)
+def test_a_function_of_the_math_module_works():
+    operator = Operator("hypotenuse", (Real, Real), Real, math.hypot)  # as documented
     columns = np.array([[3.0, np.nan], [4.0, 1.0]], np.float32)
-    try:
-        functions = CompiledOperators([operator]).functions(np.float32)
-    except ValueError as error:
-        assert "\n" not in str(error)
-    else:
-        np.testing.assert_array_equal(call(functions, 0, columns), [5.0, np.nan])
+    functions = CompiledOperators([operator]).functions(np.float32)
+    np.testing.assert_array_equal(call(functions, 0, columns), [5.0, np.nan])
 
 
 def test_too_many_operands_are_refused():

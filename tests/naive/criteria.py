@@ -48,14 +48,15 @@ def squares(sums: Any, weight: float, l2: float) -> float:
 def score(
     left: Any,
     right: Any,
-    left_weight: float,
-    right_weight: float,
+    weights: tuple[float, float],
     criterion: int,
+    *,
     l2: float = 0.0,
     known: float = 1.0,
 ) -> float:
     """Score a split by the statistics and weights of its two sides."""
     left, right = np.asarray(left, np.float64), np.asarray(right, np.float64)
+    left_weight, right_weight = weights
     both, weight = left + right, left_weight + right_weight
     if criterion in CLASS_CRITERIA:
         impurity = {GINI: gini, KEARNS_MANSOUR: roots}.get(criterion, entropy)

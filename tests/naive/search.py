@@ -17,19 +17,25 @@ class Search:
     """Candidates drawn and scored at one node."""
 
     def __init__(
-        self, grammar: Any, max_size: int, budget: int, seed: int, score: Score
+        self,
+        grammar: Any,
+        max_size: int,
+        budget: int,
+        seed: int,
+        score: Score,
     ) -> None:
         self.grammar, self.max_size, self.budget, self.score = grammar, max_size, budget, score
         self.stream = Stream(seed)
         self.tries = 0
         self.candidates: list[list[int]] = []
         self.scores: list[float] = []
+        self.best = -1
         self.perfect = False
 
     @property
     def is_over(self) -> bool:
         """Whether the budget is spent, nothing new turns up or no split can be better."""
-        tired = self.tries >= 8 * self.budget + 64
+        tired = self.tries >= 64 * self.budget + 64
         return len(self.candidates) >= self.budget or tired or self.perfect
 
     def choices(self, prefix: list[int]) -> list[int]:
@@ -67,14 +73,28 @@ class Search:
         score, is_perfect = self.score(program)
         self.candidates.append(program)
         self.scores.append(score)
-        if score == max(self.scores) and self.scores.index(score) == len(self.scores) - 1:
-            self.perfect = is_perfect and score > -np.inf
+        if score > -np.inf and (self.best < 0 or score > self.least_improvement()):
+            self.best, self.perfect = len(self.scores) - 1, is_perfect
         return score
 
-    def random(self) -> None:
-        """Score complete random programs."""
-        while not self.is_over:
-            self.try_out(self.complete([]))
+    def least_improvement(self) -> np.float32:
+        """Give what a score must exceed to be better by more than rounding."""
+        best = np.float32(self.scores[self.best])
+        return best + np.float32(2e-6) * abs(best)
+
+    def begin(self) -> list[int]:
+        """Start a fresh candidate; the draw decides about a library program, and there is none."""
+        self.stream.below(256)
+        return []
+
+    def random(self, stock_size: int) -> None:
+        """Draw a stock of complete random programs, then score it in a random order."""
+        stock = [self.complete(self.begin()) for _ in range(stock_size)]
+        place = self.stream.below(stock_size)
+        step = 2 * self.stream.below(stock_size // 2) + 1
+        while not self.is_over and self.tries < stock_size:
+            self.try_out(stock[place])
+            place = (place + step) % stock_size
 
     def guided(self, *, look_ahead: bool) -> None:
         """Append, one by one, the next symbol of the best completion so far; then start again."""
@@ -86,7 +106,7 @@ class Search:
                 successors = self.choices(prefix) if look_ahead else [None]
                 for successor in successors:
                     if successor is None:
-                        program = self.complete(prefix)
+                        program = self.complete(prefix or self.begin())
                     elif successor == END:
                         program = list(prefix)
                     else:

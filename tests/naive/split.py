@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,18 +34,17 @@ def of_targets(sums: np.ndarray, weights: np.ndarray, *, centered: bool) -> Sums
 def score(sums: Sums, goes_left: np.ndarray, known: np.ndarray, settings: Any) -> float:
     """Score one split of the known rows; -inf where it is not allowed."""
     left, right = known & goes_left, known & ~goes_left
-    weights = [float(sums.weights[side].sum()) for side in (left, right)]
+    weights = (float(sums.weights[left].sum()), float(sums.weights[right].sum()))
     least = max(1, int(settings["min_rows"]))
     if min(left.sum(), right.sum()) < least or min(weights) <= settings["min_weight"]:
         return -np.inf
     return criteria.score(
         sums.statistics[:, left].sum(axis=1),
         sums.statistics[:, right].sum(axis=1),
-        weights[0],
-        weights[1],
+        weights,
         int(settings["criterion"]),
-        float(settings["l2"]),
-        sum(weights) / float(sums.weights.sum()),
+        l2=float(settings["l2"]),
+        known=sum(weights) / float(sums.weights.sum()),
     )
 
 
@@ -56,7 +56,7 @@ def goes_left(x: np.ndarray, threshold: float, *, is_level: bool) -> np.ndarray:
 def thresholds(x: np.ndarray) -> list[float]:
     """Give the midpoints between neighbouring distinct values."""
     distinct = np.unique(x[~np.isnan(x)].astype(np.float64))
-    return [0.5 * (a + b) for a, b in zip(distinct, distinct[1:], strict=False)]
+    return [0.5 * (a + b) for a, b in pairwise(distinct)]
 
 
 def best(

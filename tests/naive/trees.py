@@ -73,8 +73,9 @@ class Cart:
         mirrored = {tuple(not side for side in way) for way in close}
         self.tied |= len(close) > 1 and not (len(close) == 2 and close == mirrored)
         left = np.array(sides)
-        self.gains.append(split.score(sums, left, np.ones(len(rows), bool),
-                                      gain_settings(self.settings)))
+        self.gains.append(
+            split.score(sums, left, np.ones(len(rows), bool), gain_settings(self.settings))
+        )
         self.grow(rows[left], depth + 1)
         self.grow(rows[~left], depth + 1)
 

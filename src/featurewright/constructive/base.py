@@ -31,6 +31,7 @@ from featurewright.tables import (
     read_numbers,
 )
 from featurewright.trees.features import (
+    MAX_FEATURES,
     column_importances,
     evaluate_expressions,
     list_features,
@@ -39,7 +40,7 @@ from featurewright.trees.features import (
 from featurewright.trees.forest import Forest
 from featurewright.trees.grammar import user_operators
 
-_FILL_ROWS = 20_000  # rows looked at for the constants that stand in for undefined values
+_FILL_ROWS = 2_000  # rows looked at for the constants that stand in for undefined values
 _NO_CODES = np.empty(0, np.int32)
 
 
@@ -56,13 +57,13 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
     # Reading ------------------------------------------------------------------------------------
 
     def _read_table(self, X: Any) -> tuple[npt.NDArray[np.float32], Any]:
-        """Read the training table by columns and note its schema; give the operators too."""
+        """Read the training table and note its schema; give the operators too."""
         whole_number("n_features_out", self.n_features_out, 1)
         operators = wanted_operators(self)
         joint = any(operator.name == "equal" for operator in operators or ())
-        matrix, schema = fit_table(self, X, dtype=np.float32, order="F", joint_levels=joint)
+        matrix, schema = fit_table(self, X, dtype=np.float32, order="C", joint_levels=joint)
         self._schema: Schema = schema
-        return np.ascontiguousarray(matrix.T), operators
+        return matrix, operators
 
     def _read_rows(self, X: Any) -> npt.NDArray[np.float32]:
         """Read a table to be predicted by rows."""
@@ -75,15 +76,16 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
 
     # Features -----------------------------------------------------------------------------------
 
-    def _note_features(self, columns: npt.NDArray[np.float32]) -> None:
+    def _note_features(self, matrix: npt.NDArray[np.float32]) -> None:
         """List what the trees found, and learn the constants for undefined values."""
         users = self._construction.compiled.functions(np.float32)
         operators = user_operators(self._construction.operators)
         ranking = rank_programs(self.forest_, users)
-        self.features_: tuple[Feature, ...] = list_features(ranking, self._schema, operators)
+        limit = max(MAX_FEATURES, 2 * self.n_features_out)
+        self.features_: tuple[Feature, ...] = list_features(ranking, self._schema, operators, limit)
         self.feature_importances_ = column_importances(self.forest_, self._schema.n_columns)
-        step = max(1, columns.shape[1] // _FILL_ROWS)
-        values = self._evaluate(np.ascontiguousarray(columns[:, ::step].T, np.float64))
+        step = max(1, len(matrix) // _FILL_ROWS)
+        values = self._evaluate(np.ascontiguousarray(matrix[::step], np.float64))
         known = ~np.isnan(values).all(axis=0)
         self._fill = np.zeros(values.shape[1])
         self._fill[known] = np.nanmedian(values[:, known], axis=0)

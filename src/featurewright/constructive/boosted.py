@@ -131,10 +131,10 @@ class BoostedTrees(ConstructiveLearner):
         return Limits(depth, leaves, self.min_samples_split, rows, self.min_gain, self.halving)
 
     def _boost(
-        self, columns: npt.NDArray[np.float32], operators: Any, make_loss: Any, labels: Any
+        self, matrix: npt.NDArray[np.float32], operators: Any, make_loss: Any, labels: Any
     ) -> Self:
         """Grow the rounds; `make_loss` gives the loss of some of the rows."""
-        n_rows = columns.shape[1]
+        n_rows = len(matrix)
         plain = "all"
         construction = plan_construction(self, self._schema, operators, plain)
         if self.max_features is None and not self._votes and self.search is not None:
@@ -151,10 +151,11 @@ class BoostedTrees(ConstructiveLearner):
             l2=0.0 if self._votes else self.l2,
             **loss.scoring,
         )
-        inner = columns if held is None else np.ascontiguousarray(columns[:, kept])
-        outer = None if held is None else np.ascontiguousarray(columns[:, held].T)
+        inner = matrix if held is None else matrix[kept]
+        outer = None if held is None else matrix[held]
         job = Job(
-            columns=inner,
+            matrix=inner,
+            columns=np.ascontiguousarray(inner.T),
             target=loss.targets(np.zeros((loss.n_scores, len(kept))))[0],
             settings=settings,
             grammar=construction.grammar,
@@ -179,7 +180,7 @@ class BoostedTrees(ConstructiveLearner):
         self.validation_score_ = np.array(rounds.held)
         self.n_iter_ = len(rounds.trees) // loss.n_groups
         self.forest_ = join(rounds.trees)
-        self._note_features(columns)
+        self._note_features(matrix)
         return self
 
     def _hold_out(self, n_rows: int, labels: Any) -> tuple[Any, Any]:

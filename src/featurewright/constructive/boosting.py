@@ -79,8 +79,8 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
         """
         self._check()
         one_of("loss", self.loss, ("log_loss", "adaboost_mh", None))
-        columns, operators = self._read_table(X)
-        n_rows = columns.shape[1]
+        matrix, operators = self._read_table(X)
+        n_rows = len(matrix)
         target = read_classes(y, n_rows)
         if isinstance(target, MultiTarget):
             raise ValueError(
@@ -105,7 +105,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
                 return AdaBoostMH(codes, n_classes, row_weights[rows], stumps=stumps)
             return LogLoss(codes, n_classes, row_weights[rows])
 
-        return self._boost(columns, operators, make_loss, target.codes)
+        return self._boost(matrix, operators, make_loss, target.codes)
 
     def _shares(self, raw: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Turn raw scores into class probabilities."""
@@ -243,8 +243,8 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
         one_of("loss", self.loss, ("squared_error", None))
         if self.class_weight is not None:
             raise ValueError("class_weight is for classifiers; weigh rows with sample_weight.")
-        columns, operators = self._read_table(X)
-        n_rows = columns.shape[1]
+        matrix, operators = self._read_table(X)
+        n_rows = len(matrix)
         values = read_numbers(y, n_rows)
         if values.shape[1] > 1:
             raise ValueError(
@@ -259,7 +259,7 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
         def make_loss(rows: npt.NDArray[np.int64]) -> Loss:
             return SquaredError(scaled[rows], weights[rows])
 
-        return self._boost(columns, operators, make_loss, None)
+        return self._boost(matrix, operators, make_loss, None)
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict the target.

@@ -68,7 +68,7 @@ verbose : int, default=0
 
 FITTED = """
 features_ : tuple of Feature
-    Distinct constructed expressions by total gain, the thousand best; each has `name`,
+    Distinct constructed expressions by total gain, the best two hundred; each has `name`,
     `expression`, `gain` (share of the gain of all splits) and `count` (nodes that test it).
 feature_importances_ : ndarray of shape (n_features_in_,)
     Share of the gain of all splits of each input column; a split's gain is parted among the

@@ -53,14 +53,14 @@ class GrownEnsemble(ConstructiveLearner):
 
     def _grow(
         self,
-        columns: npt.NDArray[np.float32],
+        matrix: npt.NDArray[np.float32],
         target: Target,
         scoring: Any,
         operators: Any,
         **leaves: Any,
     ) -> Self:
         """Grow the trees and note down what they found."""
-        n_rows = columns.shape[1]
+        n_rows = len(matrix)
         n_estimators = whole_number("n_estimators", self.n_estimators, 1)
         if self.max_time is not None:
             number("max_time", self.max_time, above=0.0)
@@ -87,7 +87,8 @@ class GrownEnsemble(ConstructiveLearner):
         n_before = 0 if before is None else before.n_trees
         self._construction: Construction = construction
         job = Job(
-            columns=columns,
+            matrix=matrix,
+            columns=np.ascontiguousarray(matrix.T),
             target=target,
             settings=settings,
             grammar=construction.grammar,
@@ -104,7 +105,7 @@ class GrownEnsemble(ConstructiveLearner):
             trees = self._grow_batches(job, seeds, before, on_done)
         self.forest_ = join(([] if before is None else [before]) + trees)
         self.n_estimators_ = self.forest_.n_trees
-        self._note_features(columns)
+        self._note_features(matrix)
         return self
 
     def _grow_batches(
@@ -183,12 +184,11 @@ class GrownEnsemble(ConstructiveLearner):
         return self.forest_.sum_values(matrix, users, self.n_jobs) / self.forest_.n_trees
 
     def _oob_values(
-        self, columns: npt.NDArray[np.float32], target: Target
+        self, matrix: npt.NDArray[np.float32], target: Target
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """Average, for each row, the leaf values of the trees that did not see it."""
         if not self._draws_with_replacement():
             raise ValueError("oob_score=True needs bootstrap=True: else every tree sees every row.")
-        matrix = np.ascontiguousarray(columns.T)
         users = self._construction.compiled.functions(np.float32)
         order = order_rows(target)
         sums = np.zeros((len(matrix), self.forest_.values.shape[1]))
@@ -251,23 +251,21 @@ class GrownClassifier(ClassifierMixin, GrownEnsemble):
         self
             The fitted learner.
         """
-        columns, operators = self._read_table(X)
-        target, scoring = self._class_target(y, sample_weight, columns.shape[1])
+        matrix, operators = self._read_table(X)
+        target, scoring = self._class_target(y, sample_weight, len(matrix))
         if self._outputs is None:
-            self._grow(
-                columns, target, scoring, operators, leaf="classes", n_values=self.n_classes_
-            )
+            self._grow(matrix, target, scoring, operators, leaf="classes", n_values=self.n_classes_)
         else:
             self._grow(
-                columns, target, scoring, operators, leaf="mean", n_values=target.sums.shape[0]
+                matrix, target, scoring, operators, leaf="mean", n_values=target.sums.shape[0]
             )
         if self.oob_score:
-            self._score_out_of_bag(columns, target)
+            self._score_out_of_bag(matrix, target)
         return self
 
-    def _score_out_of_bag(self, columns: npt.NDArray[np.float32], target: Target) -> None:
+    def _score_out_of_bag(self, matrix: npt.NDArray[np.float32], target: Target) -> None:
         """Score each row by the trees that did not see it."""
-        values, seen = self._oob_values(columns, target)
+        values, seen = self._oob_values(matrix, target)
         self.oob_decision_function_ = np.where(seen[:, None], values, np.nan)
         if self._outputs is None:
             hits = np.argmax(values[seen], axis=1) == target.codes[seen]
@@ -347,11 +345,11 @@ class GrownRegressor(RegressorMixin, GrownEnsemble):
         """
         if self.class_weight is not None:
             raise ValueError("class_weight is for classifiers; weigh rows with sample_weight.")
-        columns, operators = self._read_table(X)
-        target, scoring, exact = self._number_target(y, sample_weight, columns.shape[1])
-        self._grow(columns, target, scoring, operators, leaf="mean", **exact)
+        matrix, operators = self._read_table(X)
+        target, scoring, exact = self._number_target(y, sample_weight, len(matrix))
+        self._grow(matrix, target, scoring, operators, leaf="mean", **exact)
         if self.oob_score:
-            values, seen = self._oob_values(columns, target)
+            values, seen = self._oob_values(matrix, target)
             prediction = _one_or_more(values)
             self.oob_prediction_ = np.where(seen, prediction.T, np.nan).T
             truth = np.asarray(y, dtype=np.float64).reshape(prediction.shape)

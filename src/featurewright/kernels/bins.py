@@ -8,8 +8,10 @@ from featurewright.kernels.jit import bits_float, float_bits, kernel
 from featurewright.kernels.programs import padded
 
 EXACT_ROWS = 32  # up to here every distinct value is its own bin
+FEW_ROWS = 1024  # up to here a few bins of about equal mass are enough to compare candidates
+FEW_BINS = 16
 MAX_BINS = 128  # the code after the last bin means missing, so codes fit a byte
-SAMPLE = 32  # values looked at to find the range in which most of the mass lies
+SAMPLE = 32  # values looked at to find where the mass lies
 
 _INT_MAX = np.int32(2**31 - 1)
 _LARGEST_KEY = np.int32(0x7F7FFFFF)  # the key of the largest finite float32
@@ -70,6 +72,42 @@ def rank_codes(values, row, n, missing, ranks, codes):
     for i in range(rows):
         x = values[row, i]
         codes[i] = np.uint8(np.int32(ranks[i]) if x == x else np.int32(missing))
+
+
+@kernel
+def find_edges(values, row, n, ranks, edges):
+    """Put the edges of FEW_BINS bins of about equal mass at quantiles of a small sample.
+
+    Missing values count as infinite: edges there part nothing.
+    """
+    row, step = np.uint64(row), n // SAMPLE
+    size = np.uint64(SAMPLE)
+    for i in range(size):
+        x = values[row, i * np.uint64(step)]
+        edges[i] = x if x == x else _INFINITE
+        ranks[i] = 0
+    for j in range(size):
+        x = edges[j]
+        for i in range(size):
+            y = edges[i]
+            ranks[i] += np.int32((x < y) | ((x == y) & (j < i)))
+    for i in range(size):
+        edges[size + np.uint64(ranks[i])] = edges[i]
+    stride = np.uint64(SAMPLE // FEW_BINS)
+    for b in range(np.uint64(FEW_BINS - 1)):
+        edges[b] = edges[size + (b + np.uint64(1)) * stride - np.uint64(1)]
+
+
+@kernel
+def edge_codes(values, row, n, edges, codes):
+    """Give each value the number of edges below it as its bin."""
+    row = np.uint64(row)
+    for i in range(np.uint64(padded(n))):
+        x = values[row, i]
+        code = np.int32(0)
+        for b in range(FEW_BINS - 1):
+            code += np.int32(x > edges[np.uint64(b)])
+        codes[i] = np.uint8(code if x == x else np.int32(FEW_BINS))
 
 
 @kernel
@@ -201,6 +239,21 @@ def left_sum(values, row, weights, weight_row, threshold, start, stop):
         x = values[row, first + i]
         w = weights[weight_row, first + i]
         total += w if x <= threshold else _ZERO
+    return total
+
+
+@kernel
+def left_packed(values, row, packed, threshold, n):
+    """Sum the packed weights of the rows whose value does not exceed the threshold.
+
+    Each class has bits of its own in a packed weight: one sum counts all classes.
+    """
+    row = np.uint64(row)
+    total = np.int64(0)
+    for i in range(np.uint64(padded(n))):
+        x = values[row, i]
+        w = packed[i]
+        total += w if x <= threshold else np.int64(0)
     return total
 
 

@@ -7,15 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from featurewright.expressions import opcodes as op
-from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS
+from featurewright.kernels.bins import EXACT_ROWS, FEW_ROWS, MAX_BINS, SAMPLE
 from featurewright.kernels.jit import kernel
 from featurewright.kernels.nodes import is_pure, part_rows, prepare, route_missing, search_node
 from featurewright.kernels.operators import MAX_USER_ARITY
 from featurewright.kernels.programs import CHUNK, LANES, Desk, run_rows
-from featurewright.kernels.search import Candidates
-from featurewright.kernels.split import WORST, Bench, Rows
+from featurewright.kernels.search import RANDOM_SEARCH, Candidates, Stock, fill_stock
+from featurewright.kernels.split import WORST, Bench, Rows, refine_threshold
 
 _ZERO = np.float32(0.0)
+_STOCK = 16  # random programs drawn for a tree, in multiples of a node's budget
 
 
 class Grown(NamedTuple):
@@ -58,6 +59,7 @@ class Workshop(NamedTuple):
     found: Candidates
     desk: Desk
     buffer: np.ndarray  # float32[columns + max_size, rows searched at once]
+    stock: Stock
     sample_ids: np.ndarray  # int32
     spare: np.ndarray  # int32
     frontier: np.ndarray  # int64
@@ -73,13 +75,20 @@ def make_workshop(
     # The largest node searched without halving, and the largest sample of a larger node.
     whole = min(n, sample * 3 // 2) if sample else n
     part = min(n, max(sample, n * 2 // 3 + 1)) if sample else 1
-    slots = int(settings["budget"]) + 2 if searched else 1
-    table = 1 << (4 * slots).bit_length()
+    budget = int(settings["budget"])
+    slots = budget + 2 if searched else 1
+    stepwise = searched and settings["strategy"] != RANDOM_SEARCH
+    table = 1 << (4 * slots).bit_length() if stepwise else 1
+    # A tree with few nodes, or a small budget, needs only so many programs to choose from.
+    draws = min(_STOCK * budget, budget * max(4, capacity // 2))
+    stock = 1 << max(1, draws - 1).bit_length() if searched and not stepwise else 2
 
     def make_rows(count: int) -> Rows:
         return Rows(
             weights=np.empty((stat_rows, count), np.float32),
             segments=np.empty(n_stats + 2, np.int64),
+            packed=np.empty(count + LANES, np.int64),
+            packing=np.zeros(1, np.int64),
             totals=np.empty(n_stats + 2, np.float32),
         )
 
@@ -88,10 +97,11 @@ def make_workshop(
         sampled=make_rows(part),
         bench=Bench(
             codes=np.empty(n + LANES, np.uint8),
-            ranks=np.empty(EXACT_ROWS, np.int32),
+            ranks=np.empty(max(EXACT_ROWS, SAMPLE), np.int32),
             left=np.empty((n_stats + 2, MAX_BINS + 1), np.float32),
             total=np.empty(n_stats + 2, np.float32),
             scores=np.empty(MAX_BINS + 1, np.float32),
+            edges=np.empty(2 * SAMPLE, np.float32),
         ),
         found=Candidates(
             programs=np.empty((slots, width), np.int32),
@@ -110,6 +120,12 @@ def make_workshop(
             operands=np.empty(MAX_USER_ARITY, np.float32),
         ),
         buffer=np.empty((n_columns + width, whole + LANES) if searched else (1, 1), np.float32),
+        stock=Stock(
+            programs=np.empty((stock, width), np.int32),
+            draws=np.empty(stock, np.int32),
+            stamps=np.empty(stock, np.int32),
+            table=np.empty(4 * stock, np.int32),
+        ),
         sample_ids=np.empty(part, np.int32),
         spare=np.empty(n + 1, np.int32),
         frontier=np.empty(capacity, np.int64),
@@ -144,7 +160,19 @@ def leave_as_leaf(grown, node):
 
 @kernel(inline=True)
 def find_split(
-    columns, target, row_ids, settings, grammar, library, users, state, stop, grown, shop, node
+    matrix,
+    columns,
+    target,
+    row_ids,
+    settings,
+    grammar,
+    library,
+    users,
+    state,
+    stop,
+    grown,
+    shop,
+    node,
 ):
     """Find a new node's best split and note it down; a node that stays a leaf ranks WORST."""
     start, n = grown.start[node], grown.size[node]
@@ -157,6 +185,7 @@ def find_split(
     if is_pure(rows, n, n_stats, settings):
         return
     search_node(
+        matrix,
         columns,
         target,
         row_ids,
@@ -173,12 +202,16 @@ def find_split(
         bench,
         desk,
         shop.buffer,
+        shop.stock,
         state,
         shop.sample_ids,
     )
     if not state.best_score > WORST:
         return
     run_rows(found.best, np.int64(0), columns, row_ids, start, n, users, desk)
+    coarse = not settings.random_threshold and EXACT_ROWS < n <= FEW_ROWS
+    if coarse and not state.best_is_level and not state.best_perfect:
+        refine_threshold(desk.values, rows, n, n_stats, settings, bench, state)
     side, gain = route_missing(
         desk.values, rows, n, n_stats, settings, bench, state.best_threshold, state.best_is_level
     )
@@ -221,13 +254,18 @@ def split_node(columns, row_ids, users, shop, grown, node, n_nodes, evaluated):
 
 @kernel
 def grow_tree(
-    columns, target, row_ids, settings, grammar, library, users, state, stop, grown, shop
+    matrix, columns, target, row_ids, settings, grammar, library, users, state, stop, grown, shop
 ):
     """Grow one tree on the given rows, which end up sorted by leaf; give the number of nodes.
+
+    The table comes twice: `matrix` by rows, for a node that looks at all columns, and `columns`
+    for one that looks at few.
 
     A non-zero `stop[0]` ends growth at once: what is not split yet stays a leaf.
     """
     best_first = settings.max_leaves > 0
+    if settings.budget > 0 and settings.strategy == RANDOM_SEARCH:
+        fill_stock(settings, grammar, library, shop.found, shop.stock, state)
     capacity = grown.left.shape[0]
     grown.start[0] = 0
     grown.size[0] = row_ids.shape[0]
@@ -238,6 +276,7 @@ def grow_tree(
         last_searched = np.int64(-1)
         for node in range(first_new, n_nodes):
             find_split(
+                matrix,
                 columns,
                 target,
                 row_ids,

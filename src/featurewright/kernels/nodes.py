@@ -8,11 +8,10 @@ import numpy as np
 
 from featurewright.kernels.criteria import INFORMATION, RATIO, score_boundaries
 from featurewright.kernels.jit import kernel
-from featurewright.kernels.programs import gather, run_rows
+from featurewright.kernels.programs import gather_all, padded, run_rows
 from featurewright.kernels.random import draw_unit
 from featurewright.kernels.search import (
     choose_survivors,
-    forget_programs,
     rescore,
     search_columns,
     search_expressions,
@@ -33,7 +32,32 @@ class Target(NamedTuple):
 
 
 @kernel
-def prepare_classes(target, row_ids, start, n, rows):
+def pack_weights(rows, n, present):
+    """Give each class bits of its own in one whole number per row, if its weight fits them."""
+    bits = 64
+    classes = 1
+    while classes < present:
+        classes *= 2
+        bits //= 2
+    bits = min(bits, 32)  # a sign bit stays free
+    rows.packing[0] = 0
+    if classes > 16:
+        return
+    for p in range(present):
+        if rows.totals[p] >= np.float32(2.0) ** np.float32(bits - 1):
+            return
+    rows.packing[0] = bits
+    zero = np.uint64(0)
+    for p in range(present):
+        shift = np.int64(p * bits)
+        for i in range(rows.segments[p], rows.segments[p + 1]):
+            rows.packed[i] = np.int64(rows.weights[zero, i]) << shift
+    for i in range(n, padded(n)):
+        rows.packed[i] = 0
+
+
+@kernel
+def prepare_classes(target, row_ids, start, n, packs, rows):
     """Find the class segments of rows sorted by class and their weights; give the classes."""
     first, zero = np.uint64(start), np.uint64(0)
     weights = rows.weights
@@ -54,6 +78,9 @@ def prepare_classes(target, row_ids, start, n, rows):
         present += 1
     rows.segments[present] = n
     rows.totals[present] = total
+    rows.packing[0] = 0
+    if packs:
+        pack_weights(rows, n, present)
     return present
 
 
@@ -86,7 +113,9 @@ def prepare_sums(target, row_ids, start, n, centered, rows):
 def prepare(target, row_ids, start, n, settings, rows):
     """Make rows ready for scoring; give the number of statistics."""
     if settings.by_class:
-        return prepare_classes(target, row_ids, start, n, rows)
+        packs = settings.random_threshold and settings.whole_weights
+        return prepare_classes(target, row_ids, start, n, packs, rows)
+    rows.packing[0] = 0
     return prepare_sums(target, row_ids, start, n, settings.centered, rows)
 
 
@@ -160,6 +189,7 @@ def halve_candidates(
 
 @kernel
 def search_node(
+    matrix,
     columns,
     target,
     row_ids,
@@ -176,6 +206,7 @@ def search_node(
     bench,
     desk,
     buffer,
+    stock,
     state,
     sample_ids,
 ):
@@ -189,7 +220,6 @@ def search_node(
     if settings.budget > 0:
         state.scored = 0
         state.tries = 0
-        forget_programs(found.seen, state)
         halve = settings.sample > 0 and n >= settings.sample * 3 // 2
         seen, ids, begin, size, stats = rows, row_ids, start, n, n_stats
         least, lightest = settings.min_rows, settings.min_weight
@@ -201,8 +231,7 @@ def search_node(
             # What a side needs shrinks with the sample.
             settings.min_rows = max(np.int64(1), least * size // n)
             settings.min_weight = lightest * np.float32(size) / np.float32(n)
-        for column in range(grammar.n_levels.shape[0]):
-            gather(columns, column, ids, begin, size, buffer, column)
+        gather_all(matrix, ids, begin, size, buffer)
         search_expressions(
             seen,
             size,
@@ -215,6 +244,7 @@ def search_node(
             bench,
             desk,
             buffer,
+            stock,
             state,
         )
         settings.min_rows, settings.min_weight = least, lightest

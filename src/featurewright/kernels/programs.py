@@ -169,10 +169,28 @@ def gather(columns, column, rows, start, n, buffer, row):
     """
     first, row, column = np.uint64(start), np.uint64(row), np.uint64(column)
     for i in range(np.uint64(n)):
-        buffer[row, i] = columns[column, rows[first + i]]
+        buffer[row, i] = columns[column, np.uint64(rows[first + i])]
     last = buffer[row, np.uint64(n - 1)]
     for i in range(np.uint64(n), np.uint64(padded(n))):
         buffer[row, i] = last
+
+
+@kernel
+def gather_all(matrix, rows, start, n, buffer):
+    """Copy all columns' values at the given rows into the buffer, padded like `gather`.
+
+    The matrix is read by rows: a row's values lie side by side, while its places in the columns
+    would be as many cache misses.
+    """
+    first, width = np.uint64(start), np.uint64(matrix.shape[1])
+    for i in range(np.uint64(n)):
+        row = np.uint64(rows[first + i])
+        for j in range(width):
+            buffer[j, i] = matrix[row, j]
+    for j in range(width):
+        last = buffer[j, np.uint64(n - 1)]
+        for i in range(np.uint64(n), np.uint64(padded(n))):
+            buffer[j, i] = last
 
 
 @kernel

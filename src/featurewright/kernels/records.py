@@ -37,6 +37,7 @@ STATE = np.dtype(
     [
         ("random", np.uint64),  # the tree's stream of random numbers
         ("grammar_state", np.int64),  # of the automaton after the symbol just drawn
+        ("node", np.int64),  # counts the nodes searched
         ("scored", np.int64),  # score calls at this node
         ("tries", np.int64),  # candidates drawn at this node
         ("remembered", np.int64),  # programs in the hash table

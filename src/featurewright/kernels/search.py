@@ -28,6 +28,15 @@ class Library(NamedTuple):
     draws: np.ndarray  # int32: entries, repeated by how often they should be drawn
 
 
+class Stock(NamedTuple):
+    """Random programs drawn for one tree; each node scores some of them."""
+
+    programs: np.ndarray  # int32[draws, max_size]: distinct ones
+    draws: np.ndarray  # int32: numbers of programs, as often as they were drawn; a power of two
+    stamps: np.ndarray  # int32[draws]: the node at which a program was scored last
+    table: np.ndarray  # int32: hash table of the programs' numbers, -1 where empty
+
+
 class Candidates(NamedTuple):
     """The candidates of a node, and the best program."""
 
@@ -96,10 +105,10 @@ def levels_of(programs, k, n_levels):
 @kernel
 def spent(budget, state):
     """Tell whether the search is over: budget used, nothing new to find, or a perfect split."""
-    return state.scored >= budget or state.tries >= 8 * budget + 64 or state.best_perfect != 0
+    return state.scored >= budget or state.tries >= 64 * budget + 64 or state.best_perfect != 0
 
 
-@kernel(inline=True)
+@kernel
 def write_candidate(k, d, which, settings, grammar, library, found, state):
     """Write a candidate that goes on from its first d symbols; give its length.
 
@@ -124,18 +133,15 @@ def write_candidate(k, d, which, settings, grammar, library, found, state):
     return complete(grammar, programs, found.visited, k, d, state)
 
 
-@kernel(inline=True)
-def try_candidate(
-    k, length, rows, n, n_stats, settings, grammar, users, found, bench, desk, buffer, state
+@kernel
+def score_program(
+    programs, p, k, rows, n, n_stats, settings, grammar, users, found, bench, desk, buffer, state
 ):
-    """Score the k-th candidate unless it was scored at this node; tell whether it was new."""
-    programs = found.programs
-    state.tries += 1
-    if seen_before(found.seen, fingerprint(programs, k, length), state):
-        return False
+    """Score program p as the node's k-th candidate; the rows' columns are in the buffer."""
     n_columns = np.int64(grammar.n_levels.shape[0])
-    row = run_operators(programs, k, length, buffer, n_columns, n, users, desk.stack, desk.operands)
-    levels = levels_of(programs, k, grammar.n_levels)
+    length = program_length(programs, p)
+    row = run_operators(programs, p, length, buffer, n_columns, n, users, desk.stack, desk.operands)
+    levels = levels_of(programs, p, grammar.n_levels)
     score = score_values(
         buffer, row, rows, n, n_stats, settings, bench, levels, state.best_score, state
     )
@@ -143,25 +149,102 @@ def try_candidate(
     found.thresholds[k] = state.threshold
     state.scored += 1
     is_level = np.int64(levels > 0)
-    keep_if_best(programs, k, score, state.threshold, is_level, found.best, state)
-    return True
+    keep_if_best(programs, p, score, state.threshold, is_level, found.best, state)
 
 
 @kernel
-def search_expressions(
+def fill_stock(settings, grammar, library, found, stock, state):
+    """Draw complete random programs to choose a tree's candidates from.
+
+    `draws` lists them as they came, equal ones under the same number, so that a program comes up
+    as often as the grammar draws it.
+    """
+    zero = np.int64(0)
+    width = found.programs.shape[1]
+    mask = np.uint64(stock.table.shape[0] - 1)
+    for place in range(np.uint64(stock.table.shape[0])):
+        stock.table[place] = -1
+    distinct = np.int64(0)
+    for draw in range(stock.draws.shape[0]):
+        state.grammar_state = 0
+        length = write_candidate(zero, zero, zero, settings, grammar, library, found, state)
+        place = (fingerprint(found.programs, zero, length) >> np.uint64(20)) & mask
+        while stock.table[place] >= 0:
+            if same_program(found.programs, zero, stock.programs, np.int64(stock.table[place])):
+                break
+            place = (place + np.uint64(1)) & mask
+        if stock.table[place] < 0:
+            copy_program(found.programs, zero, stock.programs, distinct, width)
+            stock.stamps[distinct] = 0
+            stock.table[place] = distinct
+            distinct += 1
+        stock.draws[draw] = stock.table[place]
+
+
+@kernel
+def same_program(programs, i, others, k):
+    """Tell whether two programs are equal."""
+    equal = True
+    for d in range(programs.shape[1]):
+        equal &= programs[i, d] == others[k, d]
+    return equal
+
+
+@kernel
+def search_stock(
+    rows, n, n_stats, settings, grammar, users, found, bench, desk, buffer, stock, state
+):
+    """Score the node's share of the tree's stock of random programs, none twice.
+
+    An odd step through a list as long as a power of two visits every place once, in an order
+    unrelated to that at other nodes.
+    """
+    mask = np.int64(stock.draws.shape[0] - 1)
+    width = found.programs.shape[1]
+    place = draw_below(state, stock.draws.shape[0])
+    step = 2 * draw_below(state, stock.draws.shape[0] // 2) + 1
+    state.node += 1
+    while not spent(settings.budget, state) and state.tries <= mask:
+        state.tries += 1
+        p = np.int64(stock.draws[place])
+        place = (place + step) & mask
+        if stock.stamps[p] == state.node:
+            continue
+        stock.stamps[p] = state.node
+        k = state.scored
+        score_program(
+            stock.programs,
+            p,
+            k,
+            rows,
+            n,
+            n_stats,
+            settings,
+            grammar,
+            users,
+            found,
+            bench,
+            desk,
+            buffer,
+            state,
+        )
+        copy_program(stock.programs, p, found.programs, k, width)
+
+
+@kernel
+def search_stepwise(
     rows, n, n_stats, settings, grammar, library, users, found, bench, desk, buffer, state
 ):
-    """Score expressions by the chosen strategy; the rows' columns are in the buffer.
+    """Build programs symbol by symbol, each symbol the next one of the best completion so far.
 
-    `random` scores complete random programs. The other two build a program symbol by symbol, each
-    symbol the next one of the best completion so far: `step` completes the prefix once before each
-    symbol, `look_ahead` once for every valid successor. Simulations repeat until the budget of
-    score calls is spent.
+    `step` completes the prefix once before each symbol, `look_ahead` once for every valid
+    successor. Simulations repeat until the budget of score calls is spent.
     """
     programs, budget = found.programs, settings.budget
     width = programs.shape[1]
     # The slot after the candidates holds the best program of the simulation.
     chosen = np.int64(programs.shape[0] - 1)
+    forget_programs(found.seen, state)
     while not spent(budget, state):
         best_score = WORST
         has_best = False
@@ -177,33 +260,49 @@ def search_expressions(
                 copy_program(programs, chosen, programs, k, d)
                 copy_program(found.visited, chosen, found.visited, k, d)
                 length = write_candidate(k, d, which, settings, grammar, library, found, state)
-                is_new = try_candidate(
-                    k,
-                    length,
-                    rows,
-                    n,
-                    n_stats,
-                    settings,
-                    grammar,
-                    users,
-                    found,
-                    bench,
-                    desk,
-                    buffer,
-                    state,
-                )
-                if settings.strategy == RANDOM_SEARCH:
-                    break
-                if is_new and (found.scores[k] > best_score or not has_best):
-                    best_score = found.scores[k]
-                    has_best = True
-                    copy_program(programs, k, programs, chosen, width)
-                    copy_program(found.visited, k, found.visited, chosen, width)
+                state.tries += 1
+                if not seen_before(found.seen, fingerprint(programs, k, length), state):
+                    score_program(
+                        programs,
+                        k,
+                        k,
+                        rows,
+                        n,
+                        n_stats,
+                        settings,
+                        grammar,
+                        users,
+                        found,
+                        bench,
+                        desk,
+                        buffer,
+                        state,
+                    )
+                    if found.scores[k] > best_score or not has_best:
+                        best_score = found.scores[k]
+                        has_best = True
+                        copy_program(programs, k, programs, chosen, width)
+                        copy_program(found.visited, k, found.visited, chosen, width)
                 if spent(budget, state):
                     break
             if not has_best or programs[chosen, d] == op.END:
                 break
             d += 1
+
+
+@kernel(inline=True)
+def search_expressions(
+    rows, n, n_stats, settings, grammar, library, users, found, bench, desk, buffer, stock, state
+):
+    """Score expressions by the chosen strategy; the rows' columns are in the buffer."""
+    if settings.strategy == RANDOM_SEARCH:
+        search_stock(
+            rows, n, n_stats, settings, grammar, users, found, bench, desk, buffer, stock, state
+        )
+    else:
+        search_stepwise(
+            rows, n, n_stats, settings, grammar, library, users, found, bench, desk, buffer, state
+        )
 
 
 @kernel

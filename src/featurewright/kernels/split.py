@@ -8,12 +8,17 @@ import numpy as np
 
 from featurewright.kernels.bins import (
     EXACT_ROWS,
+    FEW_BINS,
+    FEW_ROWS,
     MAX_BINS,
     accumulate,
     add_to_bins,
     clipped_range,
+    edge_codes,
     equal_sum,
+    find_edges,
     known_sum,
+    left_packed,
     left_sum,
     level_codes,
     range_codes,
@@ -40,7 +45,9 @@ class Rows(NamedTuple):
     """
 
     weights: np.ndarray  # float32[statistics, rows]
-    segments: np.ndarray  # int64[statistics + 3]: starts and end, then the two counts below
+    segments: np.ndarray  # int64[statistics + 1]
+    packed: np.ndarray  # int64[rows]: weights, each class in bits of its own
+    packing: np.ndarray  # int64[1]: bits of a class; 0 where weights do not fit
     totals: np.ndarray  # float32[statistics + 1]: of each statistic, then of the weight
 
 
@@ -52,6 +59,7 @@ class Bench(NamedTuple):
     left: np.ndarray  # float32[statistics + 2, MAX_BINS + 1]: then weight, then row count
     total: np.ndarray  # float32[statistics + 2]
     scores: np.ndarray  # float32[MAX_BINS + 1]
+    edges: np.ndarray  # float32[2 * SAMPLE]
 
 
 @kernel
@@ -87,6 +95,21 @@ def sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left)
 
 
 @kernel
+def unpack_left(packed, n_stats, rows, left):
+    """Part a packed sum into the classes' weights, into column 0."""
+    bits = rows.packing[0]
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    rest = np.uint64(packed)
+    weight = _ZERO
+    for p in range(n_stats):
+        part = np.float32(np.int64(rest & mask))
+        left[p, 0] = part
+        weight += part
+        rest = rest >> np.uint64(bits)
+    left[n_stats, 0] = weight
+
+
+@kernel
 def enough_rows(values, row, n, threshold, is_level, min_rows):
     """Tell whether both sides of one threshold or level have enough rows."""
     at = np.uint64(row)
@@ -115,7 +138,10 @@ def score_at(values, row, rows, n, n_stats, settings, bench, threshold, is_level
     else:
         for p in range(n_stats + 1):
             total[p] = rows.totals[p]
-    sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left)
+    if rows.packing[0] > 0 and not is_level:
+        unpack_left(left_packed(values, row, rows.packed, threshold, n), n_stats, rows, left)
+    else:
+        sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left)
     state.perfect = 0
     weight = left[n_stats, 0]
     if weight <= settings.min_weight or total[n_stats] - weight <= settings.min_weight:
@@ -220,15 +246,6 @@ def best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state):
 
 
 @kernel
-def bins_for(n, n_stats):
-    """Choose how many bins a node of n rows gets: finer for more rows, coarser for many classes."""
-    n_bins = MAX_BINS
-    while n_bins > 32 and n_bins * (6 + n_stats) > n:
-        n_bins //= 2
-    return n_bins
-
-
-@kernel
 def draw_threshold(values, row, n, is_level, state):
     """Draw a threshold between the extremes, or the level of a random row."""
     if is_level:
@@ -242,7 +259,7 @@ def draw_threshold(values, row, n, is_level, state):
 
 
 @kernel
-def put_into_bins(values, row, n, n_stats, bench, n_levels, state):
+def put_into_bins(values, row, n, bench, n_levels, state):
     """Give every value its bin; return the number of bins, a multiple of four.
 
     With more levels than bins, a random window of the levels is tested; `state.low` is the first.
@@ -259,10 +276,13 @@ def put_into_bins(values, row, n, n_stats, bench, n_levels, state):
         n_bins = (n + 3) // 4 * 4
         rank_codes(values, row, n, n_bins, bench.ranks, bench.codes)
         return n_bins
-    n_bins = bins_for(n, n_stats)
+    if n <= FEW_ROWS:
+        find_edges(values, row, n, bench.ranks, bench.edges)
+        edge_codes(values, row, n, bench.edges, bench.codes)
+        return FEW_BINS
     clipped_range(values, row, n, state)
-    range_codes(values, row, n, state.low, state.high, n_bins, bench.codes)
-    return n_bins
+    range_codes(values, row, n, state.low, state.high, MAX_BINS, bench.codes)
+    return MAX_BINS
 
 
 @kernel
@@ -283,7 +303,7 @@ def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_
         return score_at(
             values, row, rows, n, n_stats, settings, bench, drawn, is_level, missing, state
         )
-    n_bins = put_into_bins(values, row, n, n_stats, bench, n_levels, state)
+    n_bins = put_into_bins(values, row, n, bench, n_levels, state)
     fill_bins(rows, n, n_stats, settings, bench, n_bins)
     score = best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state)
     if score > best_so_far:
@@ -292,3 +312,34 @@ def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_
         else:
             state.threshold = threshold_after(values, row, n, bench.codes, state.boundary)
     return score
+
+
+@kernel
+def window_around(values, n, threshold, bench, state):
+    """Find the two bins that meet at a threshold found among few bins, as a range in the state."""
+    row = np.int64(0)
+    find_edges(values, row, n, bench.ranks, bench.edges)
+    value_range(values, row, n, state)
+    at = state.low
+    for b in range(FEW_BINS - 1):
+        edge = bench.edges[b]
+        if edge > threshold:
+            state.high = min(edge, state.high)
+            return
+        if edge > at:
+            state.low = at
+            at = edge
+
+
+@kernel
+def refine_threshold(values, rows, n, n_stats, settings, bench, state):
+    """Look for a better threshold near the best one found among few bins."""
+    row, n_bins = np.int64(0), np.int64(MAX_BINS)
+    window_around(values, n, state.best_threshold, bench, state)
+    if not state.low < state.high:
+        return
+    range_codes(values, row, n, state.low, state.high, n_bins, bench.codes)
+    fill_bins(rows, n, n_stats, settings, bench, n_bins)
+    score = best_of_bins(rows, n_stats, settings, bench, n_bins, row, state)
+    if score > state.best_score:
+        state.best_threshold = threshold_after(values, row, n, bench.codes, state.boundary)

@@ -24,7 +24,7 @@ from featurewright.tables import Schema
 from featurewright.trees.forest import Forest
 
 _DIGITS = 6
-MAX_FEATURES = 1000  # expressions listed, best first: a forest may hold hundreds of thousands
+MAX_FEATURES = 200  # expressions listed, best first: a forest may hold hundreds of thousands
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ from featurewright.trees.threads import Halt, run_in_threads
 class Job:
     """Everything the trees of one fit have in common."""
 
-    columns: npt.NDArray[np.float32]  # (n_columns, n_rows), contiguous
+    matrix: npt.NDArray[np.float32]  # (n_rows, n_columns), contiguous
+    columns: npt.NDArray[np.float32]  # the same by columns, contiguous
     target: Target
     settings: Any  # a SETTINGS record
     grammar: Grammar
@@ -119,6 +120,7 @@ def grow_one(job: Job, sample: Sample, seed: int, halt: Halt) -> tuple[Forest, P
     shop = make_workshop(len(rows), job.columns.shape[0], n_stats, job.width, settings, capacity)
     state = make_record(STATE, random=seed)
     n_nodes = grow_tree(
+        job.matrix,
         job.columns,
         target,
         rows,
@@ -168,8 +170,7 @@ def leaf_of_rows(
     """Give the leaf of every row: noted while growing, or found by descending for the others."""
     n_rows = job.columns.shape[1]
     if everyone or len(places.row_ids) < n_rows:
-        matrix = np.ascontiguousarray(job.columns.T)
-        return tree.find_leaves(matrix, job.users)[:, 0]
+        return tree.find_leaves(job.matrix, job.users)[:, 0]
     out = np.empty(n_rows, np.int32)
     leaves.place_rows(tree.left, places.start, places.size, places.row_ids, out)
     return out

@@ -1,0 +1,110 @@
+"""A time limit is kept, and Ctrl-C stops at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.constructive.learners import (
+    check_outputs,
+    every_forest,
+    every_learner,
+    make_loose,
+    product_target,
+    table,
+)
+
+import featurewright
+
+SOURCE = Path(featurewright.__file__).parents[1]
+
+
+@every_learner
+@pytest.mark.parametrize("search", ["random", "adaptive"])
+def test_max_time(name, search):
+    X = table(20_000, 10)
+    y = product_target(name, X)
+    make_loose(name).fit(X[:50], y[:50])  # compiles
+    model = make_loose(name, n_estimators=100_000, budget="50n", search=search, max_time=0.3)
+    begin = time.perf_counter()
+    model.fit(X, y)
+    assert time.perf_counter() - begin < 1.5
+    assert 1 <= model.forest_.n_trees < 100_000
+    check_outputs(model, X[:100])
+
+
+@every_forest
+def test_time_enough_changes_nothing(name):
+    X = table(100)
+    y = product_target(name, X)
+    plain, timed = (make_loose(name, max_time=limit).fit(X, y) for limit in (None, 600))
+    np.testing.assert_array_equal(plain.predict(X), timed.predict(X))
+    assert timed.n_estimators_ == 8
+
+
+@every_forest
+def test_trees_keep_their_numbers_when_time_runs_out(name):
+    # Tree k must grow from seed k, or a warm start would grow a tree twice.
+    X = table(3000, 6)
+    y = product_target(name, X)
+    settings = {"n_estimators": 100_000, "n_jobs": 2, "warm_start": True, "budget": "10n"}
+    model = make_loose(name, max_time=0.4, **settings).fit(X, y)
+    n_trees = model.n_estimators_
+    fresh = make_loose(name, n_estimators=n_trees, budget="10n").fit(X, y)
+    np.testing.assert_array_equal(model.forest_.threshold, fresh.forest_.threshold)
+
+
+INTERRUPTED = """
+import sys, time
+import numpy as np
+from featurewright import {learner} as Learner
+X = np.random.default_rng(0).normal(size=({n_rows}, 20)).astype(np.float32)
+y = X[:, 0] * X[:, 1] > 0
+Learner({small}).fit(X[:100], y[:100])
+print("ready", flush=True)
+try:
+    Learner({large}).fit(X, y)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.exit(0)
+print("finished", flush=True)
+sys.exit(3)
+"""
+FITS = {
+    "forest": ("ConstructiveForestClassifier", "2", "100000", 20_000),
+    "forest in threads": ("ConstructiveForestClassifier", "2", "100000, n_jobs=2", 20_000),
+    "Extra-Trees": ("ConstructiveExtraTreesRegressor", "2", "100000", 20_000),
+    "tree": ("ConstructiveTreeClassifier", "", "budget='1000n'", 100_000),
+    "boosting": ("ConstructiveBoostingClassifier", "2", "100000, budget='200n'", 100_000),
+    "boosting in threads": (
+        "ConstructiveBoostingClassifier", "2", "100000, budget='200n', n_jobs=2", 100_000),
+    "votes": ("ConstructiveBoostingClassifier", "2, loss='adaboost_mh'",
+              "100000, budget='200n', loss='adaboost_mh', max_depth=8", 100_000),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for child processes")
+@pytest.mark.parametrize("fit", FITS)
+def test_interrupt(fit):
+    learner, small, large, n_rows = FITS[fit]
+    code = INTERRUPTED.format(learner=learner, small=small, large=large, n_rows=n_rows)
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
+    ) as child:
+        try:
+            assert child.stdout.readline() == "ready\n"
+            time.sleep(0.7)
+            child.send_signal(signal.SIGINT)
+            begin = time.perf_counter()
+            assert child.stdout.readline() == "interrupted\n"
+            assert time.perf_counter() - begin < 1.2
+            assert child.wait(timeout=10) == 0
+        finally:
+            child.kill()
