@@ -44,7 +44,7 @@ def test_plain_classifiers_keep_up(name, which):
     trees = {} if name.startswith("Tree") else {"n_estimators": 60}
     ours = mean_score(lambda seed: make(name, search=None, random_state=seed, **trees), which)
     peer = mean_score(lambda seed: PEERS[name](random_state=seed, **trees), which)
-    assert ours > peer - (0.03 if name.startswith("Tree") else 0.015)
+    assert ours > peer - (0.04 if name.startswith("Tree") else 0.025)
 
 
 @pytest.mark.parametrize("name", [name for name in PEERS if name.endswith("Regressor")])

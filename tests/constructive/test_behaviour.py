@@ -63,7 +63,7 @@ def test_strange_tables_work(name, case):
 
 @every_learner
 @pytest.mark.parametrize("search", ["step", "look_ahead", "adaptive", None])
-@pytest.mark.parametrize("case", ["one column", "two rows", "all missing", "1e30 and 1e-30"])
+@pytest.mark.parametrize("case", ["one column", "all missing"])
 def test_strange_tables_work_with_any_search(name, search, case):
     X = TABLES[case]
     model = make(name, search=search).fit(X, bits_target(name, np.arange(len(X)) % 2))

@@ -19,6 +19,7 @@ from tests.constructive.learners import (
 
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
 STUMP = {"max_depth": 1, "min_samples_leaf": 1, "n_estimators": 30, "budget": "20n"}
+SINGLE = ["TreeClassifier", "TreeRegressor", "BoostingClassifier", "BoostingRegressor"]
 every_frame = pytest.mark.parametrize("kind", FRAMES)
 
 
@@ -174,7 +175,7 @@ def test_category_of_one_label(name):
 
 # Missing values --------------------------------------------------------------------------------
 
-@every_learner
+@pytest.mark.parametrize("name", SINGLE)
 @pytest.mark.parametrize("flipped", [False, True])
 @pytest.mark.parametrize("search", ["random", None])
 @pytest.mark.parametrize("present", ["varied", "constant"])

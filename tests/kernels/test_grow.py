@@ -339,8 +339,9 @@ def test_a_flag_raised_while_growing_ends_it_soon():
     np.testing.assert_array_equal(leaf_of_rows(tree, columns), leaf_of_grown_rows(tree))
 
 
+@pytest.mark.parametrize("seed", [11**15, 7**20, 5**26, 3**39])
 @pytest.mark.parametrize("drawn", [0, 1])
-def test_halving_asks_of_a_sample_only_its_share_of_min_rows(drawn):
+def test_halving_asks_of_a_sample_only_its_share_of_min_rows(drawn, seed):
     """A fifth of the rows is enough for a side: the samples' rounds must not forbid it."""
     rng = np.random.default_rng(0)
     n = 3000
@@ -359,7 +360,7 @@ def test_halving_asks_of_a_sample_only_its_share_of_min_rows(drawn):
                 random_threshold=drawn,
                 max_depth=1,
             ),
-            seed=11**15,
+            seed=seed,
         ).gain[0]
         for sample in (0, 256)
     ]

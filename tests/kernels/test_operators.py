@@ -12,7 +12,14 @@ from featurewright.expressions.opcodes import operator_symbol
 from featurewright.kernels.descend import run_programs
 from featurewright.kernels.grammar import complete
 from featurewright.kernels.grow import make_workshop
-from featurewright.kernels.programs import LANES, padded, run_operators, run_row, run_rows
+from featurewright.kernels.programs import (
+    LANES,
+    gather_all,
+    padded,
+    run_operators,
+    run_row,
+    run_rows,
+)
 
 LARGEST = np.finfo(np.float32).max
 HOSTILE = np.array(
@@ -144,6 +151,19 @@ def test_rows_are_gathered_in_the_given_order():
         np.testing.assert_array_equal(desk.values[0, :1400], expected)
         # What follows up to a whole group of lanes repeats the last value.
         np.testing.assert_array_equal(desk.values[0, 1400 : padded(1400)], expected[-1])
+
+
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 200])
+def test_all_columns_are_gathered_at_once(n):
+    columns = some_columns(300)
+    rows = np.random.default_rng(n).integers(0, 300, n + 9).astype(np.int32)
+    buffer = np.full((7, n + LANES), -7, np.float32)
+    gather_all(np.ascontiguousarray(columns.T), rows, 9, n, buffer)
+    expected = columns[:, rows[9:]]
+    np.testing.assert_array_equal(buffer[:5, :n], expected)
+    padding = np.repeat(expected[:, -1:], padded(n) - n, axis=1)
+    np.testing.assert_array_equal(buffer[:5, n : padded(n)], padding)
+    assert (buffer[5:] == -7).all()
 
 
 @pytest.mark.parametrize("n", [1, 5, 32, 45])

@@ -63,7 +63,8 @@ class Scene:
                 self.settings, self.grammar, self.library, shop.found, shop.stock, self.state
             )
         search_node(
-            self.columns, node.target, node.ids, 0, shop.rows, len(node.ids), node.n_stats,
+            np.ascontiguousarray(self.columns.T), self.columns, node.target, node.ids, 0,
+            shop.rows, len(node.ids), node.n_stats,
             shop.sampled, self.settings, self.grammar, self.library, NO_USERS, shop.found,
             shop.bench, shop.desk, shop.buffer, shop.stock, self.state, shop.sample_ids,
         )  # fmt: skip

@@ -172,7 +172,7 @@ def grow(
     shop = make_workshop(n, len(columns), n_statistics(target), width, settings, capacity)
     ids = sorted_rows(target)
     count = grow_tree(
-        columns, target, ids, settings, grammar,
+        np.ascontiguousarray(columns.T), columns, target, ids, settings, grammar,
         empty_library(width) if library is None else library, users, make_state(seed),
         np.zeros(1, np.int64) if stop is None else stop, grown, shop,
     )  # fmt: skip

@@ -29,10 +29,10 @@ def make_grammar(
 
 
 def make_job(n_rows: int = 120, n_columns: int = 3, *, by_class: bool = True, **changes: Any) -> Job:
-    """Make a job on random numbers whose target is the sign, or value, of a product."""
+    """Make a job on random numbers; the target is the sign, or value, of a noisy product."""
     rng = np.random.default_rng(0)
     columns = rng.normal(size=(n_columns, n_rows)).astype(np.float32)
-    product = columns[0] * columns[1]
+    product = columns[0] * columns[1] + 0.5 * rng.normal(size=n_rows).astype(np.float32)
     weights = np.ones(n_rows, np.float32)
     if by_class:
         codes = (product > 0).astype(np.int32)
@@ -53,6 +53,7 @@ def make_job(n_rows: int = 120, n_columns: int = 3, *, by_class: bool = True, **
         usual["centered"] = 1
     settings = make_record(SETTINGS, **{**usual, **changes})
     return Job(
+        matrix=np.ascontiguousarray(columns.T),
         columns=columns,
         target=target,
         settings=settings,

@@ -99,8 +99,22 @@ def test_growing_leaves_the_job_alone():
 
 
 @pytest.mark.parametrize("by_class", [True, False])
-def test_rows_end_up_in_the_leaf_they_descend_to(by_class):
-    job = make_job(by_class=by_class, max_depth=4)
+@pytest.mark.parametrize("searched", [True, False])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"max_depth": 4},
+        {"min_rows": 15},
+        {"max_leaves": 9},
+        {"max_leaves": 9, "min_rows": 10},
+        {"min_gain": 1.0},
+        {"min_gain": 1.0, "random_threshold": 1},
+    ],
+)
+def test_rows_end_up_in_the_leaf_they_descend_to(by_class, searched, limits):
+    # A node searched in vain must not leave its values behind for another one to be parted by.
+    search = {} if searched else {"budget": 0, "n_raw": 2}
+    job = make_job(by_class=by_class, **search, **limits)
     order = order_rows(job.target)
     tree, places = grow_one(job, draw_sample(order, len(order), 1, bootstrap=False), 1, Halt())
     np.testing.assert_array_equal(np.sort(places.row_ids), np.arange(120))

@@ -85,7 +85,7 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         self.features_: tuple[Feature, ...] = list_features(ranking, self._schema, operators, limit)
         self.feature_importances_ = column_importances(self.forest_, self._schema.n_columns)
         step = max(1, len(matrix) // _FILL_ROWS)
-        values = self._evaluate(np.ascontiguousarray(matrix[::step], np.float64))
+        values = self._evaluate(np.array(matrix[::step], dtype=np.float64))
         known = ~np.isnan(values).all(axis=0)
         self._fill = np.zeros(values.shape[1])
         self._fill[known] = np.nanmedian(values[:, known], axis=0)
@@ -177,9 +177,9 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         criterion = one_of("criterion", self.criterion, (*CLASS_CRITERIA, None))
         if isinstance(target, MultiTarget):
             return self._multi_target(target, weights)
-        self.classes_ = target.classes
-        self.n_classes_ = len(target.classes)
-        self._outputs: MultiTarget | None = None
+        self.classes_: Any = target.classes
+        self.n_classes_: Any = len(target.classes)
+        self._outputs: Any = None  # the MultiTarget, where there are several columns
         weights = apply_class_weight(self.class_weight, target, weights)
         row_weights = as_row_weights(weights, n_rows)
         scoring = {

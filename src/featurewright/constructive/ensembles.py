@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any, Self
 
@@ -113,24 +114,22 @@ class GrownEnsemble(ConstructiveLearner):
     ) -> list[Forest]:
         """Grow all trees at once, or batch by batch where each batch learns from those before."""
         halt = Halt(self.max_time)
-        draws = self._n_draws(order_rows(job.target).size)
-        options = {
-            "n_draws": draws,
-            "bootstrap": self._draws_with_replacement(),
-            "n_jobs": self.n_jobs,
-            "halt": halt,
-        }
+        grow = partial(
+            grow_trees,
+            n_draws=self._n_draws(order_rows(job.target).size),
+            bootstrap=self._draws_with_replacement(),
+            n_jobs=self.n_jobs,
+            halt=halt,
+        )
         if self.search != "adaptive":
-            return grow_trees(job, seeds, on_done=on_done, **options)
+            return grow(job, seeds, on_done=on_done) if seeds else []
         trees = [] if before is None else [before]
         n_before = len(trees)
         for first in range(0, len(seeds), _ADAPTIVE_BATCH):
             if trees:
                 job = self._adapt(job, join(trees))
             batch = seeds[first : first + _ADAPTIVE_BATCH]
-            trees += grow_trees(
-                job, batch, on_done=lambda done, first=first: on_done(first + done), **options
-            )
+            trees += grow(job, batch, on_done=partial(_count_on, on_done, first))
             if halt.time_is_up:
                 break
         return trees[n_before:]
@@ -370,6 +369,11 @@ class GrownRegressor(RegressorMixin, GrownEnsemble):
             The mean of the trees.
         """
         return _one_or_more(self._mean_values(X))
+
+
+def _count_on(on_done: Any, before: int, done: int) -> None:
+    """Report what a batch has done on top of the batches before it."""
+    on_done(before + done)
 
 
 def _one_or_more(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

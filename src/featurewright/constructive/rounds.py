@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,15 +67,13 @@ class Rounds:
         draws = max(1, int(self.learner.subsample * len(self.order)))
         sample = draw_sample(self.order, draws, seeds[0], bootstrap=False)
         jobs = [replace(self.job, target=target) for target in loss.targets(self.raw)]
-        grown = run_in_threads(
-            [
-                lambda job=job, seed=seed: grow_one(job, sample, seed, self.halt)
-                for job, seed in zip(jobs, seeds, strict=True)
-            ],
-            min(effective_n_jobs(self.learner.n_jobs), groups),
-        )
+        tasks = [
+            partial(grow_one, job, sample, seed, self.halt)
+            for job, seed in zip(jobs, seeds, strict=True)
+        ]
+        grown = run_in_threads(tasks, min(effective_n_jobs(self.learner.n_jobs), groups))
         added = []
-        for group, (tree, places) in enumerate(grown):
+        for group, (tree, places) in enumerate(filter(None, grown)):
             leaves = leaf_of_rows(tree, places, self.job, everyone=draws < len(self.order))
             values = loss.leaf_values(tree.values.astype(np.float64), leaves, self.raw, self.rate)
             if values is None:

@@ -53,13 +53,13 @@ def xlogx(x):
     return positive * log2_of(positive)
 
 
-@kernel
+@kernel(inline=True)
 def xlogx_whole(x):
     """Look up x log2 x for a whole weight up to WHOLE_LIMIT."""
     return _WHOLE[np.int64(x)]
 
 
-@kernel
+@kernel(inline=True)
 def finish_entropy(within, sides, base, whole, criterion, known):
     """Turn sums of x log2 x into a score.
 
@@ -74,7 +74,7 @@ def finish_entropy(within, sides, base, whole, criterion, known):
     return gain
 
 
-@kernel
+@kernel(inline=True)
 def add_entropy_terms(left, total, r, n_bins, out):
     """Add one class's x log2 x on both sides of each boundary."""
     r = np.uint64(r)
@@ -84,7 +84,7 @@ def add_entropy_terms(left, total, r, n_bins, out):
         out[b] += xlogx(x) + xlogx(t - x)
 
 
-@kernel
+@kernel(inline=True)
 def add_square_terms(left, total, r, w, l2, n_bins, out):
     """Add one target column's squared sums over weights on both sides of each boundary."""
     r = np.uint64(r)
@@ -96,7 +96,7 @@ def add_square_terms(left, total, r, w, l2, n_bins, out):
         out[b] += x * x / (part + l2) + y * y / (weight - part + l2)
 
 
-@kernel
+@kernel(inline=True)
 def add_root_terms(left, total, r, w, n_bins, out):
     """Subtract one class's Kearns-Mansour impurity on both sides of each boundary."""
     r = np.uint64(r)
@@ -109,7 +109,7 @@ def add_root_terms(left, total, r, w, n_bins, out):
         out[b] -= math.sqrt(max(x * (part - x), _ZERO)) + math.sqrt(max(y * (rest - y), _ZERO))
 
 
-@kernel
+@kernel(inline=True)
 def add_edge_terms(left, total, r, stump, n_bins, out):
     """Add one class's edge on both sides of each boundary."""
     r = np.uint64(r)

@@ -14,10 +14,12 @@ from featurewright.kernels.random import draw_below
 class Grammar(NamedTuple):
     """The automaton as lists of choices: one per valid symbol of each state, END included.
 
-    A choice is drawn uniformly, so a symbol that is to come up more often is listed more often.
+    A choice is drawn uniformly, so a symbol that is to come up more often is listed more often;
+    each symbol is listed once before any is repeated.
     """
 
     start: np.ndarray  # int64[states + 1]: where a state's choices begin
+    n_distinct: np.ndarray  # int64[states]: how many of them differ
     symbol: np.ndarray  # int32[choices]
     following: np.ndarray  # int32[choices]: the state after the symbol
     n_levels: np.ndarray  # int64[columns]: levels of a Category column, 0 for the others
@@ -59,7 +61,7 @@ def complete(grammar, programs, visited, k, d, state):
     return d
 
 
-@kernel
+@kernel(inline=True)
 def fingerprint(programs, k, length):
     """Hash a program's symbols."""
     total = np.uint64(length)

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from featurewright.expressions import opcodes as op
 from featurewright.kernels.bins import EXACT_ROWS, FEW_ROWS, MAX_BINS, SAMPLE
-from featurewright.kernels.jit import kernel
+from featurewright.kernels.jit import call_kernel, kernel, kernel_address
 from featurewright.kernels.nodes import is_pure, part_rows, prepare, route_missing, search_node
 from featurewright.kernels.operators import MAX_USER_ARITY
-from featurewright.kernels.programs import CHUNK, LANES, Desk, run_rows
-from featurewright.kernels.search import RANDOM_SEARCH, Candidates, Stock, fill_stock
-from featurewright.kernels.split import WORST, Bench, Rows, refine_threshold
+from featurewright.kernels.programs import CHUNK, LANES, Desk, UserFunctions, run_rows
+from featurewright.kernels.records import SETTINGS, STATE, make_record
+from featurewright.kernels.search import (
+    FROM_BUFFER,
+    RANDOM_SEARCH,
+    REFINE,
+    Candidates,
+    Stock,
+    Tally,
+    fill_stock,
+    score_candidate,
+)
+from featurewright.kernels.split import WORST, Bench, Rows
 
 _ZERO = np.float32(0.0)
 _STOCK = 16  # random programs drawn for a tree, in multiples of a node's budget
@@ -57,6 +68,7 @@ class Workshop(NamedTuple):
     sampled: Rows
     bench: Bench
     found: Candidates
+    tally: Tally
     desk: Desk
     buffer: np.ndarray  # float32[columns + max_size, rows searched at once]
     stock: Stock
@@ -106,11 +118,13 @@ def make_workshop(
         found=Candidates(
             programs=np.empty((slots, width), np.int32),
             visited=np.empty((slots, width), np.int32),
+            seen=np.empty(table, np.uint64),
+            order=np.empty(max(slots, n_columns), np.int64),
+        ),
+        tally=Tally(
             scores=np.empty(slots, np.float32),
             thresholds=np.empty(slots, np.float32),
             best=np.empty((1, width), np.int32),
-            seen=np.empty(table, np.uint64),
-            order=np.empty(max(slots, n_columns), np.int64),
         ),
         desk=Desk(
             values=np.empty((1, n + LANES), np.float32),
@@ -132,7 +146,39 @@ def make_workshop(
     )
 
 
-@kernel
+@cache
+def kernel_addresses() -> dict[str, int]:
+    """Give the addresses of the kernels that are called by address, as settings."""
+    settings, state = make_record(SETTINGS), make_record(STATE)
+    shop = make_workshop(1, 1, 1, 1, settings, 1)
+    number, nothing = np.int64(0), np.empty(0, np.int64)
+    users = UserFunctions(nothing, nothing)
+    programs, columns = shop.found.programs, shop.buffer
+    run = (programs, number, columns, shop.spare, number, number, users, shop.desk)
+    score = (
+        programs,
+        number,
+        number,
+        FROM_BUFFER,
+        shop.rows,
+        number,
+        number,
+        settings,
+        nothing,
+        users,
+        shop.tally,
+        shop.bench,
+        shop.desk,
+        columns,
+        state,
+    )
+    return {
+        "runner": kernel_address(run_rows, run),
+        "scorer": kernel_address(score_candidate, score),
+    }
+
+
+@kernel(inline=True)
 def next_node(rank, frontier, count, best_first):
     """Take the next node to split off the frontier."""
     pick = count - 1
@@ -180,7 +226,7 @@ def find_split(
     small = n < settings.min_split or n < 2 * settings.min_rows
     if small or grown.depth[node] >= settings.max_depth or stop[0] != 0:
         return
-    rows, bench, found, desk = shop.rows, shop.bench, shop.found, shop.desk
+    rows, bench, found, tally, desk = shop.rows, shop.bench, shop.found, shop.tally, shop.desk
     n_stats = prepare(target, row_ids, start, n, settings, rows)
     if is_pure(rows, n, n_stats, settings):
         return
@@ -199,6 +245,7 @@ def find_split(
         library,
         users,
         found,
+        tally,
         bench,
         desk,
         shop.buffer,
@@ -208,10 +255,30 @@ def find_split(
     )
     if not state.best_score > WORST:
         return
-    run_rows(found.best, np.int64(0), columns, row_ids, start, n, users, desk)
+    zero = np.int64(0)
+    call_kernel(settings.runner, (tally.best, zero, columns, row_ids, start, n, users, desk))
     coarse = not settings.random_threshold and EXACT_ROWS < n <= FEW_ROWS
     if coarse and not state.best_is_level and not state.best_perfect:
-        refine_threshold(desk.values, rows, n, n_stats, settings, bench, state)
+        call_kernel(
+            settings.scorer,
+            (
+                tally.best,
+                zero,
+                zero,
+                REFINE,
+                rows,
+                n,
+                n_stats,
+                settings,
+                grammar.n_levels,
+                users,
+                tally,
+                bench,
+                desk,
+                shop.buffer,
+                state,
+            ),
+        )
     side, gain = route_missing(
         desk.values, rows, n, n_stats, settings, bench, state.best_threshold, state.best_is_level
     )
@@ -224,16 +291,18 @@ def find_split(
     grown.is_level[node] = state.best_is_level
     grown.missing_left[node] = side
     for d in range(grown.programs.shape[1]):
-        grown.programs[node, d] = found.best[0, d]
+        grown.programs[node, d] = tally.best[0, d]
 
 
 @kernel(inline=True)
-def split_node(columns, row_ids, users, shop, grown, node, n_nodes, evaluated):
+def split_node(columns, row_ids, settings, users, shop, grown, node, n_nodes, evaluated):
     """Part a node's rows and make its two children."""
     start, n = grown.start[node], grown.size[node]
     desk = shop.desk
     if not evaluated:
-        run_rows(grown.programs, node, columns, row_ids, start, n, users, desk)
+        call_kernel(
+            settings.runner, (grown.programs, node, columns, row_ids, start, n, users, desk)
+        )
     size = part_rows(
         row_ids,
         start,
@@ -270,11 +339,13 @@ def grow_tree(
     grown.start[0] = 0
     grown.size[0] = row_ids.shape[0]
     grown.depth[0] = 0
-    n_nodes, first_new = np.int64(1), np.int64(0)
+    n_nodes: Any = np.int64(1)
+    first_new: Any = np.int64(0)
     leaves, waiting = 1, 0
     while True:
-        last_searched = np.int64(-1)
+        last_searched: Any = np.int64(-1)
         for node in range(first_new, n_nodes):
+            last_searched = np.int64(-1)  # this search overwrites the values of the one before
             find_split(
                 matrix,
                 columns,
@@ -294,13 +365,17 @@ def grow_tree(
                 shop.frontier[waiting] = node
                 waiting += 1
                 last_searched = node
-        full = best_first and leaves >= settings.max_leaves
-        if waiting == 0 or n_nodes + 2 > capacity or full:
+        full = n_nodes + 2 > capacity or (best_first and leaves >= settings.max_leaves)
+        if waiting == 0 or full or stop[0] != 0:
+            for place in range(waiting):
+                leave_as_leaf(grown, shop.frontier[place])
             return n_nodes
         node = next_node(grown.rank, shop.frontier, waiting, best_first)
         waiting -= 1
         # Depth first, the node just searched is the next to split: its values are still there.
-        split_node(columns, row_ids, users, shop, grown, node, n_nodes, node == last_searched)
+        split_node(
+            columns, row_ids, settings, users, shop, grown, node, n_nodes, node == last_searched
+        )
         first_new = n_nodes
         n_nodes += 2
         leaves += 1

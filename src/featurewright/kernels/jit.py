@@ -88,3 +88,32 @@ def call_address(typing_context: Any, address: Any, arguments: Any) -> Any:
         return builder.call(pointer, values)
 
     return number(types.int64, arguments), codegen
+
+
+@intrinsic
+def call_kernel(typing_context: Any, address: Any, arguments: Any) -> Any:
+    """Call a kernel that returns nothing by its address, with a tuple of its arguments.
+
+    A kernel called by its name is optimised again as part of its caller. One called by address is
+    compiled once: the heavy ones are, and the first use after installing takes half the time.
+    """
+    if not isinstance(arguments, types.BaseTuple):
+        return None
+    kinds = list(arguments)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        function_type = context.call_conv.get_function_type(types.none, kinds)
+        pointer = builder.inttoptr(args[0], function_type.as_pointer())
+        values = [builder.extract_value(args[1], k) for k in range(len(kinds))]
+        context.call_conv.call_function(builder, pointer, types.none, kinds, values)
+        return context.get_dummy_value()
+
+    return types.none(types.int64, arguments), codegen
+
+
+def kernel_address(function: Any, arguments: tuple[Any, ...]) -> int:
+    """Compile a kernel for arguments of these types, or load it, and give its address."""
+    kinds = tuple(numba.typeof(argument) for argument in arguments)
+    function.compile(kinds)
+    compiled = function.overloads[kinds]
+    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))

@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from featurewright.kernels.criteria import INFORMATION, RATIO, score_boundaries
-from featurewright.kernels.jit import kernel
-from featurewright.kernels.programs import gather_all, padded, run_rows
+from featurewright.kernels.jit import call_kernel, kernel
+from featurewright.kernels.programs import gather_all, padded
 from featurewright.kernels.random import draw_unit
 from featurewright.kernels.search import (
+    AGAIN,
+    FROM_VALUES,
     choose_survivors,
-    rescore,
     search_columns,
     search_expressions,
 )
@@ -31,7 +32,7 @@ class Target(NamedTuple):
     weights: np.ndarray  # float32[n]
 
 
-@kernel
+@kernel(inline=True)
 def pack_weights(rows, n, present):
     """Give each class bits of its own in one whole number per row, if its weight fits them."""
     bits = 64
@@ -119,7 +120,7 @@ def prepare(target, row_ids, start, n, settings, rows):
     return prepare_sums(target, row_ids, start, n, settings.centered, rows)
 
 
-@kernel
+@kernel(inline=True)
 def is_pure(rows, n, n_stats, settings):
     """Tell whether nothing is left to tell apart."""
     if settings.by_class:
@@ -134,12 +135,19 @@ def is_pure(rows, n, n_stats, settings):
     return True
 
 
-@kernel
+@kernel(inline=True)
 def sample_rows(row_ids, start, n, size, state, out):
     """Draw one row from each of `size` equal strata, in order: classes keep their shares."""
     for i in range(size):
         place = np.int64((i + draw_unit(state)) * n / size)
         out[i] = row_ids[start + min(place, n - 1)]
+
+
+@kernel(inline=True)
+def loosen(settings, least, lightest, size, n):
+    """Ask less of the sides of a split where only a sample of the rows is looked at."""
+    settings.min_rows = max(np.int64(1), least * size // n)
+    settings.min_weight = lightest * np.float32(size) / np.float32(n)
 
 
 @kernel(inline=True)
@@ -156,13 +164,17 @@ def halve_candidates(
     grammar,
     users,
     found,
+    tally,
     bench,
     desk,
+    buffer,
     state,
     sample_ids,
 ):
     """Score ever fewer candidates on ever more rows until the last ones have seen all."""
     count = state.scored
+    least, lightest = settings.min_rows, settings.min_weight
+    how = AGAIN if settings.random_threshold else FROM_VALUES
     size = settings.sample
     for k in range(count):
         found.order[k] = k
@@ -171,7 +183,7 @@ def halve_candidates(
         if size * 3 // 2 > n:
             size = n
         kept = max(np.int64(1), count // settings.keep)
-        choose_survivors(found.scores, found.order, count, kept)
+        choose_survivors(tally.scores, found.order, count, kept)
         count = kept
         state.best_score = WORST
         state.best_perfect = 0
@@ -181,10 +193,33 @@ def halve_candidates(
             begin = np.int64(0)
             stats = prepare(target, sample_ids, begin, size, settings, sampled)
             seen, ids = sampled, sample_ids
+            loosen(settings, least, lightest, size, n)
         for place in range(count):
             k = found.order[place]
-            run_rows(found.programs, k, columns, ids, begin, size, users, desk)
-            rescore(k, seen, size, stats, settings, grammar.n_levels, found, bench, desk, state)
+            call_kernel(
+                settings.runner, (found.programs, k, columns, ids, begin, size, users, desk)
+            )
+            call_kernel(
+                settings.scorer,
+                (
+                    found.programs,
+                    k,
+                    k,
+                    how,
+                    seen,
+                    size,
+                    stats,
+                    settings,
+                    grammar.n_levels,
+                    users,
+                    tally,
+                    bench,
+                    desk,
+                    buffer,
+                    state,
+                ),
+            )
+        settings.min_rows, settings.min_weight = least, lightest
 
 
 @kernel
@@ -203,6 +238,7 @@ def search_node(
     library,
     users,
     found,
+    tally,
     bench,
     desk,
     buffer,
@@ -228,9 +264,7 @@ def search_node(
             sample_rows(row_ids, start, n, size, state, sample_ids)
             stats = prepare(target, sample_ids, begin, size, settings, sampled)
             seen, ids = sampled, sample_ids
-            # What a side needs shrinks with the sample.
-            settings.min_rows = max(np.int64(1), least * size // n)
-            settings.min_weight = lightest * np.float32(size) / np.float32(n)
+            loosen(settings, least, lightest, size, n)
         gather_all(matrix, ids, begin, size, buffer)
         search_expressions(
             seen,
@@ -241,6 +275,7 @@ def search_node(
             library,
             users,
             found,
+            tally,
             bench,
             desk,
             buffer,
@@ -262,8 +297,10 @@ def search_node(
                 grammar,
                 users,
                 found,
+                tally,
                 bench,
                 desk,
+                buffer,
                 state,
                 sample_ids,
             )
@@ -277,9 +314,12 @@ def search_node(
             n_stats,
             settings,
             grammar.n_levels,
+            users,
             found,
+            tally,
             bench,
             desk,
+            buffer,
             state,
         )
 
@@ -301,7 +341,9 @@ def route_missing(values, rows, n, n_stats, settings, bench, threshold, is_level
     for p in range(n_stats + 1):
         left[p, 1] = left[p, 0] + (rows.totals[p] - total[p])
         total[p] = rows.totals[p]
-    any_missing = left[n_stats, 1] != left_weight
+    any_missing = False
+    for i in range(np.uint64(n)):
+        any_missing |= values[np.uint64(0), i] != values[np.uint64(0), i]
     additive = INFORMATION if settings.criterion <= RATIO else settings.criterion
     score_boundaries(left, total, n_stats, two, additive, settings.l2, _ONE, bench.scores)
     if any_missing:
@@ -310,7 +352,7 @@ def route_missing(values, rows, n, n_stats, settings, bench, threshold, is_level
     return side, bench.scores[0]
 
 
-@kernel
+@kernel(inline=True)
 def part_rows(row_ids, start, n, values, threshold, is_level, missing_left, spare):
     """Part rows in place, keeping their order on both sides; give the number on the left."""
     left, right = np.uint64(start), np.uint64(0)

@@ -8,16 +8,6 @@ from featurewright.kernels.jit import kernel
 
 _STEP = np.uint64(6364136223846793005)
 _SHIFT = np.uint64(1442695040888963407)
-_MIX_A = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_B = np.uint64(0x94D049BB133111EB)
-
-
-@kernel
-def mix(value):
-    """Scramble 64 bits so that neighbouring inputs give unrelated outputs."""
-    value = (value ^ (value >> np.uint64(30))) * _MIX_A
-    value = (value ^ (value >> np.uint64(27))) * _MIX_B
-    return value ^ (value >> np.uint64(31))
 
 
 @kernel

@@ -29,6 +29,9 @@ SETTINGS = np.dtype(
         ("max_leaves", np.int64),  # 0: depth first without a limit; else best first
         ("min_split", np.int64),  # rows a node needs to be split
         ("min_gain", np.float32),
+        # addresses of kernels
+        ("scorer", np.int64),
+        ("runner", np.int64),
     ],
     align=True,
 )

@@ -8,14 +8,19 @@ import numpy as np
 
 from featurewright.expressions import opcodes as op
 from featurewright.kernels.grammar import complete, fingerprint, take_choice
-from featurewright.kernels.jit import kernel
+from featurewright.kernels.jit import call_kernel, kernel
 from featurewright.kernels.programs import gather, program_length, run_operators
 from featurewright.kernels.random import draw_below
-from featurewright.kernels.split import WORST, score_at, score_values
+from featurewright.kernels.split import WORST, refine_threshold, score_at, score_values
 
 RANDOM_SEARCH = 1
 STEP = 2
 LOOK_AHEAD = 3
+
+FROM_BUFFER = np.int64(0)
+FROM_VALUES = np.int64(1)
+AGAIN = np.int64(2)
+REFINE = np.int64(3)
 
 _ROUNDING = np.float32(2e-6)
 
@@ -38,18 +43,23 @@ class Stock(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """The candidates of a node, and the best program."""
+    """The candidates of a node."""
 
     programs: np.ndarray  # int32[budget + 2, max_size]
     visited: np.ndarray  # int32[budget + 2, max_size]: automaton states after each symbol
-    scores: np.ndarray  # float32[budget + 2]
-    thresholds: np.ndarray  # float32[budget + 2]
-    best: np.ndarray  # int32[1, max_size]
     seen: np.ndarray  # uint64: hash table of the programs tried at this node, 0 where empty
     order: np.ndarray  # int64: survivors of halving; at least as long as there are columns
 
 
-@kernel
+class Tally(NamedTuple):
+    """How the candidates of a node scored, and the best program."""
+
+    scores: np.ndarray  # float32[budget + 2]
+    thresholds: np.ndarray  # float32[budget + 2]
+    best: np.ndarray  # int32[1, max_size]
+
+
+@kernel(inline=True)
 def forget_programs(seen, state):
     """Empty the hash table."""
     for place in range(np.uint64(seen.shape[0])):
@@ -57,7 +67,7 @@ def forget_programs(seen, state):
     state.remembered = 0
 
 
-@kernel
+@kernel(inline=True)
 def seen_before(seen, key, state):
     """Remember a program; tell whether it was tried at this node already."""
     key = key | np.uint64(1)  # 0 marks an empty place
@@ -72,14 +82,14 @@ def seen_before(seen, key, state):
     return False
 
 
-@kernel
+@kernel(inline=True)
 def copy_program(source, i, target, k, length):
     """Copy the first symbols of one program to another."""
     for d in range(length):
         target[k, d] = source[i, d]
 
 
-@kernel
+@kernel(inline=True)
 def keep_if_best(programs, k, score, threshold, is_level, best, state):
     """Make a candidate the node's best if it scores higher by more than rounding.
 
@@ -94,7 +104,7 @@ def keep_if_best(programs, k, score, threshold, is_level, best, state):
         copy_program(programs, k, best, 0, programs.shape[1])
 
 
-@kernel
+@kernel(inline=True)
 def levels_of(programs, k, n_levels):
     """Give the number of levels when a program is a lone Category column, else 0."""
     if programs.shape[1] == 1 or programs[k, 1] == op.END:
@@ -102,7 +112,7 @@ def levels_of(programs, k, n_levels):
     return np.int64(0)
 
 
-@kernel
+@kernel(inline=True)
 def spent(budget, state):
     """Tell whether the search is over: budget used, nothing new to find, or a perfect split."""
     return state.scored >= budget or state.tries >= 64 * budget + 64 or state.best_perfect != 0
@@ -112,8 +122,8 @@ def spent(budget, state):
 def write_candidate(k, d, which, settings, grammar, library, found, state):
     """Write a candidate that goes on from its first d symbols; give its length.
 
-    With `look_ahead` the next symbol is the which-th valid one. A fresh candidate may begin with a
-    library program instead of nothing.
+    With `look_ahead` the next symbol is the which-th valid one. A `random` candidate may begin
+    with a library program instead of nothing.
     """
     programs = found.programs
     if settings.strategy == LOOK_AHEAD:
@@ -125,7 +135,7 @@ def write_candidate(k, d, which, settings, grammar, library, found, state):
             return d
         found.visited[k, d] = state.grammar_state
         d += 1
-    elif d == 0 and settings.library_share > draw_below(state, 256):
+    elif settings.strategy == RANDOM_SEARCH and settings.library_share > draw_below(state, 256):
         entry = np.int64(library.draws[draw_below(state, library.draws.shape[0])])
         d = program_length(library.programs, entry)
         copy_program(library.programs, entry, programs, k, d)
@@ -134,22 +144,65 @@ def write_candidate(k, d, which, settings, grammar, library, found, state):
 
 
 @kernel
-def score_program(
-    programs, p, k, rows, n, n_stats, settings, grammar, users, found, bench, desk, buffer, state
+def score_candidate(
+    programs,
+    p,
+    k,
+    how,
+    rows,
+    n,
+    n_stats,
+    settings,
+    n_levels,
+    users,
+    tally,
+    bench,
+    desk,
+    buffer,
+    state,
 ):
-    """Score program p as the node's k-th candidate; the rows' columns are in the buffer."""
-    n_columns = np.int64(grammar.n_levels.shape[0])
-    length = program_length(programs, p)
-    row = run_operators(programs, p, length, buffer, n_columns, n, users, desk.stack, desk.operands)
-    levels = levels_of(programs, p, grammar.n_levels)
-    score = score_values(
-        buffer, row, rows, n, n_stats, settings, bench, levels, state.best_score, state
-    )
-    found.scores[k] = score
-    found.thresholds[k] = state.threshold
-    state.scored += 1
+    """Score program p as the node's k-th candidate, and keep it if it is the best.
+
+    `how` is FROM_BUFFER where the rows' columns are in the buffer, FROM_VALUES where the program's
+    values are in the desk already, and AGAIN where they are and so is the threshold to score.
+    REFINE looks for a better threshold near that of the best candidate.
+    """
+    row = np.int64(0)
+    levels = levels_of(programs, p, n_levels)
     is_level = np.int64(levels > 0)
-    keep_if_best(programs, p, score, state.threshold, is_level, found.best, state)
+    if how == REFINE:
+        refine_threshold(desk.values, rows, n, n_stats, settings, bench, state)
+        return
+    if how == FROM_BUFFER:
+        n_columns = np.int64(n_levels.shape[0])
+        length = program_length(programs, p)
+        row = run_operators(
+            programs, p, length, buffer, n_columns, n, users, desk.stack, desk.operands
+        )
+    values = buffer if how == FROM_BUFFER else desk.values
+    if how == AGAIN:
+        state.threshold = tally.thresholds[k]
+        score = score_at(
+            values,
+            row,
+            rows,
+            n,
+            n_stats,
+            settings,
+            bench,
+            state.threshold,
+            is_level,
+            np.int64(1),
+            state,
+        )
+    else:
+        score = score_values(
+            values, row, rows, n, n_stats, settings, bench, levels, state.best_score, state
+        )
+    tally.scores[k] = score
+    tally.thresholds[k] = state.threshold
+    state.scored += 1
+    keep_if_best(programs, p, score, state.threshold, is_level, tally.best, state)
 
 
 @kernel
@@ -181,7 +234,7 @@ def fill_stock(settings, grammar, library, found, stock, state):
         stock.draws[draw] = stock.table[place]
 
 
-@kernel
+@kernel(inline=True)
 def same_program(programs, i, others, k):
     """Tell whether two programs are equal."""
     equal = True
@@ -192,7 +245,7 @@ def same_program(programs, i, others, k):
 
 @kernel
 def search_stock(
-    rows, n, n_stats, settings, grammar, users, found, bench, desk, buffer, stock, state
+    rows, n, n_stats, settings, grammar, users, found, tally, bench, desk, buffer, stock, state
 ):
     """Score the node's share of the tree's stock of random programs, none twice.
 
@@ -212,28 +265,32 @@ def search_stock(
             continue
         stock.stamps[p] = state.node
         k = state.scored
-        score_program(
-            stock.programs,
-            p,
-            k,
-            rows,
-            n,
-            n_stats,
-            settings,
-            grammar,
-            users,
-            found,
-            bench,
-            desk,
-            buffer,
-            state,
+        call_kernel(
+            settings.scorer,
+            (
+                stock.programs,
+                p,
+                k,
+                FROM_BUFFER,
+                rows,
+                n,
+                n_stats,
+                settings,
+                grammar.n_levels,
+                users,
+                tally,
+                bench,
+                desk,
+                buffer,
+                state,
+            ),
         )
         copy_program(stock.programs, p, found.programs, k, width)
 
 
 @kernel
 def search_stepwise(
-    rows, n, n_stats, settings, grammar, library, users, found, bench, desk, buffer, state
+    rows, n, n_stats, settings, grammar, library, users, found, tally, bench, desk, buffer, state
 ):
     """Build programs symbol by symbol, each symbol the next one of the best completion so far.
 
@@ -253,7 +310,7 @@ def search_stepwise(
             before = np.int64(0) if d == 0 else np.int64(found.visited[chosen, d - 1])
             rounds = 1
             if settings.strategy == LOOK_AHEAD:
-                rounds = grammar.start[before + 1] - grammar.start[before]
+                rounds = grammar.n_distinct[before]
             for which in range(rounds):
                 k = state.scored
                 state.grammar_state = before
@@ -262,24 +319,28 @@ def search_stepwise(
                 length = write_candidate(k, d, which, settings, grammar, library, found, state)
                 state.tries += 1
                 if not seen_before(found.seen, fingerprint(programs, k, length), state):
-                    score_program(
-                        programs,
-                        k,
-                        k,
-                        rows,
-                        n,
-                        n_stats,
-                        settings,
-                        grammar,
-                        users,
-                        found,
-                        bench,
-                        desk,
-                        buffer,
-                        state,
+                    call_kernel(
+                        settings.scorer,
+                        (
+                            programs,
+                            k,
+                            k,
+                            FROM_BUFFER,
+                            rows,
+                            n,
+                            n_stats,
+                            settings,
+                            grammar.n_levels,
+                            users,
+                            tally,
+                            bench,
+                            desk,
+                            buffer,
+                            state,
+                        ),
                     )
-                    if found.scores[k] > best_score or not has_best:
-                        best_score = found.scores[k]
+                    if tally.scores[k] > best_score or not has_best:
+                        best_score = tally.scores[k]
                         has_best = True
                         copy_program(programs, k, programs, chosen, width)
                         copy_program(found.visited, k, found.visited, chosen, width)
@@ -292,22 +353,73 @@ def search_stepwise(
 
 @kernel(inline=True)
 def search_expressions(
-    rows, n, n_stats, settings, grammar, library, users, found, bench, desk, buffer, stock, state
+    rows,
+    n,
+    n_stats,
+    settings,
+    grammar,
+    library,
+    users,
+    found,
+    tally,
+    bench,
+    desk,
+    buffer,
+    stock,
+    state,
 ):
     """Score expressions by the chosen strategy; the rows' columns are in the buffer."""
     if settings.strategy == RANDOM_SEARCH:
         search_stock(
-            rows, n, n_stats, settings, grammar, users, found, bench, desk, buffer, stock, state
+            rows,
+            n,
+            n_stats,
+            settings,
+            grammar,
+            users,
+            found,
+            tally,
+            bench,
+            desk,
+            buffer,
+            stock,
+            state,
         )
     else:
         search_stepwise(
-            rows, n, n_stats, settings, grammar, library, users, found, bench, desk, buffer, state
+            rows,
+            n,
+            n_stats,
+            settings,
+            grammar,
+            library,
+            users,
+            found,
+            tally,
+            bench,
+            desk,
+            buffer,
+            state,
         )
 
 
 @kernel
 def search_columns(
-    columns, row_ids, start, rows, n, n_stats, settings, n_levels, found, bench, desk, state
+    columns,
+    row_ids,
+    start,
+    rows,
+    n,
+    n_stats,
+    settings,
+    n_levels,
+    users,
+    found,
+    tally,
+    bench,
+    desk,
+    buffer,
+    state,
 ):
     """Score raw columns, drawn without replacement; constant ones do not count."""
     zero = np.int64(0)
@@ -325,14 +437,28 @@ def search_columns(
         order[pick] = order[remaining]
         gather(columns, column, row_ids, start, n, desk.values, zero)
         programs[0, 0] = column
-        levels = n_levels[column]
-        score = score_values(
-            desk.values, zero, rows, n, n_stats, settings, bench, levels, state.best_score, state
+        call_kernel(
+            settings.scorer,
+            (
+                programs,
+                zero,
+                zero,
+                FROM_VALUES,
+                rows,
+                n,
+                n_stats,
+                settings,
+                n_levels,
+                users,
+                tally,
+                bench,
+                desk,
+                buffer,
+                state,
+            ),
         )
-        if score > WORST:
+        if tally.scores[0] > WORST:
             tried += 1
-        is_level = np.int64(levels > 0)
-        keep_if_best(programs, zero, score, state.threshold, is_level, found.best, state)
 
 
 @kernel
@@ -344,23 +470,3 @@ def choose_survivors(scores, order, count, kept):
             if scores[order[other]] > scores[order[best]]:
                 best = other
         order[place], order[best] = order[best], order[place]
-
-
-@kernel
-def rescore(k, rows, n, n_stats, settings, n_levels, found, bench, desk, state):
-    """Score a survivor of halving on more rows; its values are in the desk's values."""
-    row, yes = np.int64(0), np.int64(1)
-    levels = levels_of(found.programs, k, n_levels)
-    is_level = np.int64(levels > 0)
-    if settings.random_threshold:
-        threshold = found.thresholds[k]
-        score = score_at(
-            desk.values, row, rows, n, n_stats, settings, bench, threshold, is_level, yes, state
-        )
-    else:
-        score = score_values(
-            desk.values, row, rows, n, n_stats, settings, bench, levels, state.best_score, state
-        )
-        threshold = state.threshold
-    found.scores[k] = score
-    keep_if_best(found.programs, k, score, threshold, is_level, found.best, state)

@@ -94,7 +94,7 @@ def sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left)
         left[n_stats, 0] = weight
 
 
-@kernel
+@kernel(inline=True)
 def unpack_left(packed, n_stats, rows, left):
     """Part a packed sum into the classes' weights, into column 0."""
     bits = rows.packing[0]
@@ -109,11 +109,11 @@ def unpack_left(packed, n_stats, rows, left):
     left[n_stats, 0] = weight
 
 
-@kernel
+@kernel(inline=True)
 def enough_rows(values, row, n, threshold, is_level, min_rows):
     """Tell whether both sides of one threshold or level have enough rows."""
     at = np.uint64(row)
-    left, known = 0, 0
+    left, known = np.int64(0), np.int64(0)
     for i in range(np.uint64(n)):
         x = values[at, i]
         left += np.int64(x == threshold if is_level else x <= threshold)
@@ -121,7 +121,7 @@ def enough_rows(values, row, n, threshold, is_level, min_rows):
     return left >= min_rows and known - left >= min_rows
 
 
-@kernel
+@kernel(inline=True)
 def separates(left, total, boundary):
     """Tell whether a boundary separates the only two classes present."""
     a, b = left[0, boundary], left[1, boundary]
@@ -166,7 +166,7 @@ def score_at(values, row, rows, n, n_stats, settings, bench, threshold, is_level
     return score if score == score else WORST
 
 
-@kernel
+@kernel(inline=True)
 def fill_bins(rows, n, n_stats, settings, bench, n_bins):
     """Add every statistic, the weight and the count of rows to the bins of their codes."""
     left, by_class = bench.left, settings.by_class
@@ -185,7 +185,7 @@ def fill_bins(rows, n, n_stats, settings, bench, n_bins):
             left[counts, bench.codes[i]] += _ONE
 
 
-@kernel
+@kernel(inline=True)
 def running_total(left, r, n_bins, is_level):
     """Make a row of bins ready for scoring: running sums for numbers, as it is for levels."""
     if is_level:
@@ -193,7 +193,7 @@ def running_total(left, r, n_bins, is_level):
     return accumulate(left, r, n_bins)
 
 
-@kernel
+@kernel(inline=True)
 def add_up(left, total, n_stats, n_bins):
     """Make the weight's row the sum of the class rows; give its total."""
     last = np.uint64(n_stats)
@@ -207,7 +207,7 @@ def add_up(left, total, n_stats, n_bins):
     return weight
 
 
-@kernel
+@kernel(inline=True)
 def best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state):
     """Score all boundaries (or, for levels, each bin against the rest) and choose the best."""
     left, total = bench.left, bench.total
@@ -245,7 +245,7 @@ def best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state):
     return best
 
 
-@kernel
+@kernel(inline=True)
 def draw_threshold(values, row, n, is_level, state):
     """Draw a threshold between the extremes, or the level of a random row."""
     if is_level:
@@ -258,7 +258,7 @@ def draw_threshold(values, row, n, is_level, state):
     return drawn if drawn < state.high else state.low
 
 
-@kernel
+@kernel(inline=True)
 def put_into_bins(values, row, n, bench, n_levels, state):
     """Give every value its bin; return the number of bins, a multiple of four.
 
@@ -314,7 +314,7 @@ def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_
     return score
 
 
-@kernel
+@kernel(inline=True)
 def window_around(values, n, threshold, bench, state):
     """Find the two bins that meet at a threshold found among few bins, as a range in the state."""
     row = np.int64(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -9,6 +10,7 @@ import numpy as np
 from numba import types
 from numba.core.errors import NumbaError
 
+from featurewright.expressions.domains import Boolean
 from featurewright.kernels.operators import MAX_USER_ARITY
 from featurewright.kernels.programs import UserFunctions
 
@@ -31,41 +33,62 @@ def compile_operator(operator: Operator, width: Any) -> Any:
             f"operator {operator.name!r} takes {operator.arity} operands, but at most "
             f"{MAX_USER_ARITY} are supported; build it from smaller operators."
         )
-    scalar = numba.njit(error_model="numpy")(operator.function)
-    # The wrapper turns a Boolean or integer result into a float.
+    function = operator.function
     arguments = [width] * operator.arity
     try:
-        scalar.compile(tuple(arguments))
-        result = scalar.overloads[tuple(arguments)].signature.return_type
-        if not isinstance(result, types.Float | types.Integer | types.Boolean):
-            raise ValueError(
-                f"operator {operator.name!r} must return a number, but its function returns "
-                f"{result}; return a float or a bool."
-            )
-        return numba.cfunc(width(*arguments))(_wrappers(operator.arity, scalar, width))
-    except NumbaError as error:
-        reason = str(error).strip().splitlines()
+        # Functions of the math module are known to numba as they are.
+        scalar = numba.njit(error_model="numpy")(function) if isfunction(function) else function
+        wrapper = _wrap(operator.arity, scalar, width, as_truth=operator.output == Boolean)
+        return numba.cfunc(width(*arguments))(wrapper)
+    except (NumbaError, TypeError) as error:
         raise ValueError(
             f"operator {operator.name!r} has a function that numba cannot compile "
-            f"({reason[-1] if reason else 'no reason given'}); use plain arithmetic, comparisons "
-            "and functions of the math module."
+            f"({_reason(error)}); use plain arithmetic, comparisons and functions of the math "
+            "module."
         ) from error
 
 
-def _wrappers(arity: int, scalar: Any, width: Any) -> Any:
-    """Give a function of so many arguments that calls the user's and returns a float."""
+def _reason(error: Exception) -> str:
+    """Pick the line of a compiler's report that tells why."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    told = [
+        line for line in lines if line and not line.startswith(("Failed in", "During:", "File"))
+    ]
+    return told[0].rstrip(".:") if told else "no reason given"
+
+
+def _wrap(arity: int, scalar: Any, width: Any, *, as_truth: bool) -> Any:
+    """Give a function of so many arguments that returns a float, NaN where the user's fails."""
+    missing = np.nan
+
+    def settle(value):
+        return width(value != 0) if as_truth else width(value)
+
+    settle = numba.njit(settle)
 
     def one(a):
-        return width(scalar(a))
+        try:
+            return settle(scalar(a))
+        except Exception:  # numba knows no other kind
+            return missing
 
     def two(a, b):
-        return width(scalar(a, b))
+        try:
+            return settle(scalar(a, b))
+        except Exception:
+            return missing
 
     def three(a, b, c):
-        return width(scalar(a, b, c))
+        try:
+            return settle(scalar(a, b, c))
+        except Exception:
+            return missing
 
     def four(a, b, c, d):
-        return width(scalar(a, b, c, d))
+        try:
+            return settle(scalar(a, b, c, d))
+        except Exception:
+            return missing
 
     return (one, two, three, four)[arity - 1]
 

@@ -50,7 +50,7 @@ def rank_programs(forest: Forest, users: UserFunctions) -> Ranking:
     _, first, place, counts = np.unique(
         keys, return_index=True, return_inverse=True, return_counts=True
     )
-    totals = np.bincount(place, gains, minlength=len(first))
+    totals = np.bincount(place, gains, minlength=len(first)).astype(np.float64)
     whole = totals.sum()
     shares = totals / whole if whole > 0 else totals
     # Rounded, so that float32 sums taken in another order do not exchange equals; np.unique has
@@ -90,7 +90,7 @@ def column_importances(forest: Forest, n_columns: int) -> npt.NDArray[np.float64
     named = (programs >= 0) & (programs != END)
     each = gains / np.maximum(1, named.sum(axis=1))
     weights = np.broadcast_to(each[:, None], programs.shape)[named]
-    totals = np.bincount(programs[named], weights, minlength=n_columns)
+    totals = np.bincount(programs[named], weights, minlength=n_columns).astype(np.float64)
     whole = totals.sum()
     return totals / whole if whole > 0 else totals
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -161,10 +161,7 @@ def _over_rows(work: Any, n_rows: int, n_jobs: int | None) -> None:
         work(0, n_rows)
         return
     edges = np.linspace(0, n_rows, threads + 1).astype(np.int64)
-    run_in_threads(
-        [lambda a=int(a), b=int(b): work(a, b) for a, b in pairwise(edges)],
-        threads,
-    )
+    run_in_threads([partial(work, int(a), int(b)) for a, b in pairwise(edges)], threads)
 
 
 def tree_from_grown(grown: Grown, n_nodes: int) -> Forest:

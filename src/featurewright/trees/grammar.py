@@ -60,11 +60,17 @@ def build_grammar(
     repeat = max(1, round(int(weights.sum()) / max(1, len(domains))))
     symbols: list[npt.NDArray[np.int32]] = []
     following: list[npt.NDArray[np.int32]] = []
-    start = [0]
+    start, n_distinct = [0], []
     for state in range(len(automaton.can_end)):
         names, after = _choices(automaton, state, weights, repeat, by_kind=sampling == "kind")
-        symbols.append(names)
-        following.append(after)
+        # Each symbol once, then the repetitions.
+        _, first = np.unique(names, return_index=True)
+        once = np.zeros(len(names), bool)
+        once[first] = True
+        order = np.argsort(~once, kind="stable")
+        symbols.append(names[order])
+        following.append(after[order])
+        n_distinct.append(len(first))
         start.append(start[-1] + len(names))
         if start[-1] > _MAX_CHOICES:
             raise ValueError(
@@ -74,6 +80,7 @@ def build_grammar(
             )
     return Grammar(
         np.array(start, np.int64),
+        np.array(n_distinct, np.int64),
         np.concatenate(symbols),
         np.concatenate(following),
         np.ascontiguousarray(n_levels, np.int64),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from joblib import effective_n_jobs
 
 from featurewright.kernels import leaves
 from featurewright.kernels.grammar import Grammar
-from featurewright.kernels.grow import grow_tree, make_grown, make_workshop
+from featurewright.kernels.grow import grow_tree, kernel_addresses, make_grown, make_workshop
 from featurewright.kernels.nodes import Target
 from featurewright.kernels.programs import UserFunctions
 from featurewright.kernels.records import STATE, make_record
@@ -114,6 +115,8 @@ def grow_one(job: Job, sample: Sample, seed: int, halt: Halt) -> tuple[Forest, P
         target = Target(target.codes, sums, weights)
     rows = np.ascontiguousarray(sample.rows, np.int32).copy()
     settings = job.settings.copy()
+    for name, address in kernel_addresses().items():
+        settings[name] = address
     capacity = _capacity(len(rows), settings)
     grown = make_grown(capacity, job.width)
     n_stats = max(job.n_values if settings["by_class"] else 0, target.sums.shape[0])
@@ -211,7 +214,7 @@ def grow_trees(
         return tree, bool(halt.flag[0])
 
     results = run_in_threads(
-        [lambda seed=seed: task(seed) for seed in seeds],
+        [partial(task, seed) for seed in seeds],
         min(effective_n_jobs(n_jobs), len(seeds)),
         halt=halt,
         on_done=on_done,
