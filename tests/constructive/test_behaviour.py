@@ -204,5 +204,3 @@ def test_columns_without_any_value(name, frame):
     check_outputs(model, X)
     if name in CLASSIFIERS and not name.startswith("Boosting"):
         assert model.score(X, y) == 1.0
-
-

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
@@ -159,7 +161,7 @@ def naive_stump(X, signed):
     best = (-1.0, 0, 0.0, np.zeros(signed.shape[1]))
     for column, values in enumerate(X.T):
         ordered = np.unique(values)
-        for low, high in zip(ordered, ordered[1:], strict=False):
+        for low, high in itertools.pairwise(ordered):
             phi = np.where(values <= low, 1.0, -1.0)
             gamma = phi @ signed
             if np.abs(gamma).sum() > best[0] + 1e-12:

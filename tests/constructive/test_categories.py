@@ -31,7 +31,9 @@ def labels(n_levels: int, n_rows: int, seed: int = 0) -> np.ndarray:
 def hits(model, X, y) -> float:
     """Give the share of rows predicted right, numbers being rounded."""
     predicted = model.predict(X)
-    return float(np.mean(predicted == y if predicted.dtype.kind in "OU" else abs(predicted - y) < 0.5))
+    return float(
+        np.mean(predicted == y if predicted.dtype.kind in "OU" else abs(predicted - y) < 0.5)
+    )
 
 
 @every_learner
@@ -174,6 +176,7 @@ def test_category_of_one_label(name):
 
 
 # Missing values --------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("name", SINGLE)
 @pytest.mark.parametrize("flipped", [False, True])

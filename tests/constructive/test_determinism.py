@@ -23,7 +23,7 @@ every_search = pytest.mark.parametrize("search", SEARCHES)
 
 
 @every_ensemble
-@every_search
+@pytest.mark.parametrize("search", ["random", "adaptive", None])
 def test_any_number_of_threads(name, search):
     X, y = problem(name)
     Z = table(5000, seed=1)  # enough rows for prediction in threads

@@ -23,7 +23,7 @@ ODD_NAMES = [
     "petal length (cm)",
     "back`tick``s",
     "größe ∑ 東京",
-    "it's \"quoted\"",
+    'it\'s "quoted"',
     "x; DROP TABLE t; --",
     "and",
     "is 'a'",
@@ -37,7 +37,7 @@ ODD_NAMES = [
 
 def odd_frame(n_rows: int = 200) -> pd.DataFrame:
     frame = pd.DataFrame(table(n_rows, len(ODD_NAMES)), columns=ODD_NAMES)
-    label = np.array(["it's", "a`b", "ä \"q\"", "x' or 1=1 --"], object)
+    label = np.array(["it's", "a`b", 'ä "q"', "x' or 1=1 --"], object)
     frame["ca'te`gory"] = label[np.arange(n_rows) % 4]
     frame["bo ol"] = table(n_rows, 1, seed=9)[:, 0] > 0
     return frame

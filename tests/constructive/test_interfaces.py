@@ -116,9 +116,7 @@ def test_set_output_when_a_column_is_named_like_a_formula(name, kind):
 @every_learner
 def test_fit_transform_equals_fit_then_transform(name):
     X, y = problem(name)
-    np.testing.assert_array_equal(
-        make(name).fit_transform(X, y), make(name).fit(X, y).transform(X)
-    )
+    np.testing.assert_array_equal(make(name).fit_transform(X, y), make(name).fit(X, y).transform(X))
 
 
 @every_learner

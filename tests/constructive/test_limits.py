@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.constructive.learners import (
+    CLASSES,
     check_outputs,
     every_forest,
-    every_learner,
     make_loose,
     product_target,
     table,
@@ -27,8 +27,10 @@ from featurewright.trees.growth import grow_one
 SOURCE = Path(featurewright.__file__).parents[1]
 
 
-@every_learner
-@pytest.mark.parametrize("search", ["random", "adaptive"])
+@pytest.mark.parametrize(
+    ("name", "search"),
+    [*((name, "random") for name in CLASSES), ("ForestClassifier", "adaptive")],
+)
 def test_max_time(name, search):
     X = table(20_000, 10)
     y = product_target(name, X)
@@ -61,7 +63,7 @@ def test_no_tree_grows_twice_after_time_ran_out(name, monkeypatch):
         return grow_one(job, sample, seed, halt)
 
     monkeypatch.setattr(growth, "grow_one", slow_first)
-    model = make_loose(name, n_jobs=2, warm_start=True, n_estimators=30, max_time=0.5)
+    model = make_loose(name, n_jobs=2, warm_start=True, n_estimators=30, max_time=0.2)
     first = growth.tree_seeds(model._draw_seed(), 0, 1)[0]
     model.fit(X, y)
     monkeypatch.undo()
@@ -90,7 +92,6 @@ sys.exit(3)
 """
 FITS = {
     "forest": ("ConstructiveForestClassifier", "2", "100000, n_jobs=2", 20_000),
-    "tree": ("ConstructiveTreeClassifier", "", "budget='1000n'", 100_000),
     "boosting": ("ConstructiveBoostingClassifier", "2", "100000, budget='200n'", 100_000),
     "votes": (
         "ConstructiveBoostingClassifier",

@@ -129,5 +129,20 @@ def test_limits_of_the_trees(name):
     assert grown(min_gain=1e9).n_leaves == grown(min_gain=1e9).n_trees
 
 
+@pytest.mark.parametrize("name", GROWN)
+@pytest.mark.parametrize("search", ["random", None])
+@pytest.mark.parametrize("limits", [{"min_samples_leaf": 20}, {"min_gain": 1.0}])
+def test_rows_are_counted_where_they_descend(name, search, limits):
+    X = table(300)
+    y = X[:, 0] + X[:, 1] * X[:, 2]
+    y = y > 0 if name in CLASSIFIERS else y
+    model = make(name, search=search, **limits, **_all_rows(name)).fit(X, y)
+    forest = model.forest_
+    at_leaves = forest.left < 0
+    counts = np.bincount(model.apply(X).ravel(), minlength=forest.n_leaves)
+    np.testing.assert_array_equal(counts[-1 - forest.left[at_leaves]], forest.n_rows[at_leaves])
+    check_outputs(model, X)
+
+
 def _all_rows(name: str) -> dict[str, bool]:
     return {} if name.startswith("Tree") else {"bootstrap": False}

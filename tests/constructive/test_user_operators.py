@@ -14,7 +14,6 @@ from tests.constructive.learners import (
     check_outputs,
     check_same,
     check_sentence,
-    every_learner,
     make,
     make_loose,
     table,
@@ -61,6 +60,8 @@ def unknown_name(x):
 WAVE = Operator("wave", inputs=(Real,), output=Real, function=wave)
 DAMPED = Operator("damped", inputs=(Real, Real), output=Real, function=damped)
 BOTH = Operator("both_large", inputs=(Real, Real), output=Boolean, function=both_large)
+# Compiling takes its time, and all learners compile in one place.
+SOME = ["ExtraTreesRegressor", "BoostingClassifier"]
 BAD = {f.__name__: f for f in (reads_a_file, gives_text, imports_a_library, unknown_name)}
 
 
@@ -69,7 +70,7 @@ def wave_problem(name: str, n_rows: int = 250):
     return X, bits_target(name, np.sin(4 * X[:, 1]) > 0)
 
 
-@every_learner
+@pytest.mark.parametrize("name", SOME)
 def test_by_object_and_by_name(name):
     X, y = wave_problem(name)
     register_operator(WAVE)
@@ -80,7 +81,7 @@ def test_by_object_and_by_name(name):
     check_outputs(by_object, X)
 
 
-@every_learner
+@pytest.mark.parametrize("name", SOME)
 def test_transform_computes_it(name):
     X, y = wave_problem(name)
     model = make(name, operators=[WAVE, DAMPED], budget=80, n_features_out=100).fit(X, y)
@@ -92,7 +93,7 @@ def test_transform_computes_it(name):
         assert again == feature.expression
 
 
-@every_learner
+@pytest.mark.parametrize("name", SOME)
 def test_pickle_and_clone(name):
     X, y = wave_problem(name)
     model = make(name, operators=[DAMPED, WAVE]).fit(X, y)
@@ -110,7 +111,7 @@ def test_a_lambda_works_until_it_is_pickled():
     check_sentence(caught.value, "module level")
 
 
-@every_learner
+@pytest.mark.parametrize("name", SOME)
 def test_boolean_operator(name):
     X = table(300, 3)
     y = bits_target(name, (X[:, 0] > 0.5) & (X[:, 2] > 0.5))
@@ -120,7 +121,7 @@ def test_boolean_operator(name):
     assert set(np.unique(made)) <= {0.0, 1.0}
 
 
-@every_learner
+@pytest.mark.parametrize("name", SOME)
 def test_undefined_results_are_missing(name):
     X, y = wave_problem(name)
     operator = Operator("fragile", inputs=(Real,), output=Real, function=fragile)
@@ -128,7 +129,7 @@ def test_undefined_results_are_missing(name):
     check_outputs(model, X)
 
 
-@every_learner
+@pytest.mark.parametrize("name", SOME)
 @pytest.mark.parametrize("function", BAD)
 def test_functions_that_cannot_be_compiled(name, function):
     X, y = wave_problem(name, 40)

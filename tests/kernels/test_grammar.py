@@ -34,7 +34,7 @@ def plain(symbol: int) -> int:
 
 def draw_programs(case: str, count: int, sampling: str = "symbol"):
     domains, operators, width = CASES[case]
-    grammar = make_grammar(domains, operators, width, N_LEVELS, sampling)
+    grammar = make_grammar(domains, operators, width, N_LEVELS, sampling=sampling)
     state = make_state(11)
     programs, visited = np.empty((2, 1, width), np.int32)
     for _ in range(count):

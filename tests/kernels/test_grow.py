@@ -22,6 +22,7 @@ from tests.naive import trees as naive
 from tests.naive.programs import run, symbols_of
 
 from featurewright.expressions import Category
+from featurewright.expressions.opcodes import END
 from featurewright.kernels.criteria import (
     EDGE_TREE,
     GINI,
@@ -65,8 +66,17 @@ def numbers_of(columns: np.ndarray, seed: int, n_targets: int = 2):
     return sums_target(values + 0.3 * rng.normal(size=values.shape), 0.2 + rng.random(n))
 
 
+def check_leaves(tree: Tree) -> None:
+    """Leaves bear no trace of a split, those neither that growth could still have split."""
+    assert (tree.left[tree.leaves] == -1).all()
+    assert (tree.programs[tree.leaves] == END).all()
+    for values in (tree.gain, tree.threshold, tree.is_level, tree.missing_left):
+        assert (values[tree.leaves] == 0).all()
+
+
 def check_tree(tree: Tree, columns, target, settings, grammar) -> None:
     """Check all that holds for every grown tree."""
+    check_leaves(tree)
     n = columns.shape[1]
     assert sorted(tree.ids) == list(range(n))
     assert (tree.start[0], tree.size[0], tree.depth[0]) == (0, n, 0)
@@ -285,17 +295,21 @@ def test_best_first_growth_splits_what_gains_most():
 
     def limited(max_leaves: int) -> Tree:
         settings = make_settings(n_raw=5, max_leaves=max_leaves)
-        return grow(columns, target, settings, grammar=grammar, seed=3)
+        tree = grow(columns, target, settings, grammar=grammar, seed=3)
+        check_tree(tree, columns, target, settings, grammar)
+        return tree
 
-    tree = limited(40)
-    order = tree.inner[np.argsort(tree.left[tree.inner])]
+    full = limited(1000)
+    assert 40 < len(full.leaves) < 1000
+    order = full.inner[np.argsort(full.left[full.inner])]
     waiting = {0}
     for node in order.tolist():
-        # A leaf's own gain is noted down too where it could have been split.
-        assert tree.gain[node] == max(tree.gain[sorted(waiting)])
-        waiting = waiting - {node} | {int(tree.left[node]), int(tree.left[node]) + 1}
-    small = limited(10)
-    np.testing.assert_array_equal(np.sort(small.inner), np.sort(order[:9]))
+        assert full.gain[node] == max(full.gain[sorted(waiting)])
+        waiting = waiting - {node} | {int(full.left[node]), int(full.left[node]) + 1}
+    for max_leaves in (2, 10, 40):
+        small = limited(max_leaves)
+        np.testing.assert_array_equal(np.sort(small.inner), np.sort(order[: max_leaves - 1]))
+        np.testing.assert_array_equal(small.gain[small.inner], full.gain[small.inner])
 
 
 def test_splits_must_gain_enough():
@@ -313,6 +327,7 @@ def test_a_raised_flag_leaves_the_root_a_leaf():
     tree = grow(columns, class_of(columns, 5), make_settings(n_raw=5), stop=np.ones(1, np.int64),
                 grammar=make_grammar(DOMAINS, EXACT, n_levels=4))  # fmt: skip
     assert tree.left.tolist() == [-1]
+    check_leaves(tree)
 
 
 def test_a_flag_raised_while_growing_ends_it_soon():
@@ -336,12 +351,14 @@ def test_a_flag_raised_while_growing_ends_it_soon():
     (tree,) = found
     assert max(len(np.unique(target.codes[tree.rows(leaf)])) for leaf in tree.leaves) == 2
     assert len(tree.left) < 5000
+    check_leaves(tree)
     np.testing.assert_array_equal(leaf_of_rows(tree, columns), leaf_of_grown_rows(tree))
 
 
 @pytest.mark.parametrize("seed", [11**15, 7**20, 5**26, 3**39])
 @pytest.mark.parametrize("drawn", [0, 1])
-def test_halving_asks_of_a_sample_only_its_share_of_min_rows(drawn, seed):
+@pytest.mark.parametrize("limit", ["min_rows", "min_weight"])
+def test_halving_asks_of_a_sample_only_its_share_of_a_side(limit, drawn, seed):
     """A fifth of the rows is enough for a side: the samples' rounds must not forbid it."""
     rng = np.random.default_rng(0)
     n = 3000
@@ -356,9 +373,9 @@ def test_halving_asks_of_a_sample_only_its_share_of_min_rows(drawn, seed):
                 budget=60,
                 strategy=1,
                 sample=sample,
-                min_rows=300,
                 random_threshold=drawn,
                 max_depth=1,
+                **{limit: 300},
             ),
             seed=seed,
         ).gain[0]

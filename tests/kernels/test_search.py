@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,7 +25,7 @@ from tests.naive.search import Search
 
 from featurewright.expressions.opcodes import ABS, ADD, END, NEG, operator_symbol
 from featurewright.kernels.nodes import search_node
-from featurewright.kernels.programs import program_length
+from featurewright.kernels.programs import LANES, program_length
 from featurewright.kernels.search import (
     LOOK_AHEAD,
     RANDOM_SEARCH,
@@ -37,12 +39,16 @@ from featurewright.trees.grammar import empty_library, walk
 
 STRATEGIES = {"random": RANDOM_SEARCH, "step": STEP, "look_ahead": LOOK_AHEAD}
 OPERATORS = ("add", "sub", "mul", "div", "is", "less")
+# Symbols are drawn more often by being listed more often.
+LISTINGS = ({}, {"sampling": "kind"}, {"column_weights": np.array([5, 1, 2, 1])})
 
 
 class Scene:
     """A node of 24 rows over three numbers and a Category, searched once."""
 
-    def __init__(self, seed: int, *, classes: int = 3, n: int = 24, **settings) -> None:
+    def __init__(
+        self, seed: int, *, classes: int = 3, n: int = 24, listing: Any = None, **settings
+    ) -> None:
         rng = np.random.default_rng(seed)
         self.columns = np.round(rng.normal(size=(4, n)), 1).astype(np.float32)
         self.columns[3] = rng.integers(0, 3, n)
@@ -51,12 +57,13 @@ class Scene:
         codes = rng.permutation(np.arange(n) % max(1, classes))
         target = class_target(codes) if classes else sums_target(rng.normal(size=n))
         self.node = make_node(target, self.settings, len(self.columns))
-        self.grammar = make_grammar([0, 0, 0, 2], OPERATORS)
+        self.grammar = make_grammar([0, 0, 0, 2], OPERATORS, **(listing or {}))
         self.stream_seed = seed * 0x9E3779B97F4A7C15 % 2**64  # small seeds begin alike
         self.state = make_state(self.stream_seed)
         self.library = empty_library(WIDTH)
 
     def search(self) -> None:
+        """Search the node as `grow_tree` searches a root."""
         node, shop = self.node, self.node.shop
         if self.settings["budget"] and self.settings["strategy"] == RANDOM_SEARCH:
             fill_stock(
@@ -66,7 +73,8 @@ class Scene:
             np.ascontiguousarray(self.columns.T), self.columns, node.target, node.ids, 0,
             shop.rows, len(node.ids), node.n_stats,
             shop.sampled, self.settings, self.grammar, self.library, NO_USERS, shop.found,
-            shop.bench, shop.desk, shop.buffer, shop.stock, self.state, shop.sample_ids,
+            shop.tally, shop.bench, shop.desk, shop.buffer, shop.stock, self.state,
+            shop.sample_ids,
         )  # fmt: skip
 
     @property
@@ -90,11 +98,11 @@ class Scene:
 
 @given(
     st.integers(0, 10**6), st.sampled_from(sorted(STRATEGIES)), st.integers(1, 120),
-    st.sampled_from([0, 2, 3]),
+    st.sampled_from([0, 2, 3]), st.sampled_from(LISTINGS),
 )  # fmt: skip
-def test_strategies_equal_their_description(seed, name, budget, classes):
+def test_strategies_equal_their_description(seed, name, budget, classes, listing):
     scene = Scene(seed, classes=classes, strategy=STRATEGIES[name], budget=budget,
-                  criterion=1 if classes else 5)  # fmt: skip
+                  criterion=1 if classes else 5, listing=listing)  # fmt: skip
     naive = Search(scene.grammar, WIDTH, budget, scene.stream_seed, scene.score)
     if name == "random":
         naive.random(len(scene.node.shop.stock.draws))
@@ -102,15 +110,15 @@ def test_strategies_equal_their_description(seed, name, budget, classes):
         naive.guided(look_ahead=name == "look_ahead")
     scene.search()
     assert scene.candidates == naive.candidates
-    found = scene.node.shop.found
-    np.testing.assert_array_equal(found.scores[: scene.state["scored"]], naive.scores)
+    tally = scene.node.shop.tally
+    np.testing.assert_array_equal(tally.scores[: scene.state["scored"]], naive.scores)
     assert scene.state["tries"] == naive.tries
     assert scene.state["random"] == naive.stream.state
     if naive.best < 0:
         assert scene.state["best_score"] == WORST
     else:
         assert scene.state["best_score"] == np.float32(naive.scores[naive.best])
-        assert symbols_of(found.best[0]) == naive.candidates[naive.best]
+        assert symbols_of(tally.best[0]) == naive.candidates[naive.best]
     assert bool(scene.state["best_perfect"]) == naive.perfect
 
 
@@ -132,12 +140,14 @@ def test_search_ends_when_nothing_new_is_left():
     assert scene.state["scored"] == 3 * 5 + 1
 
 
-def test_look_ahead_tries_every_first_symbol_and_extends_the_best():
-    scene = Scene(5, strategy=LOOK_AHEAD, budget=60)
+@pytest.mark.parametrize("listing", LISTINGS)
+def test_look_ahead_tries_every_first_symbol_once_and_extends_the_best(listing):
+    scene = Scene(5, strategy=LOOK_AHEAD, budget=60, listing=listing)
     scene.search()
     candidates = scene.candidates
-    scores = scene.node.shop.found.scores
-    first = scene.grammar.symbol[: scene.grammar.start[1]].tolist()
+    scores = scene.node.shop.tally.scores
+    first = list(dict.fromkeys(scene.grammar.symbol[: scene.grammar.start[1]].tolist()))
+    assert scene.grammar.n_distinct[0] == len(first)
     assert [program[0] for program in candidates[: len(first)]] == first
     best = candidates[int(np.argmax(scores[: len(first)]))]
     assert candidates[len(first)][0] == best[0]
@@ -150,7 +160,7 @@ def test_a_perfect_split_ends_the_search():
     scene.search()
     assert scene.state["best_perfect"]
     assert scene.state["scored"] < 300
-    assert scene.candidates[-1] == symbols_of(scene.node.shop.found.best[0])
+    assert scene.candidates[-1] == symbols_of(scene.node.shop.tally.best[0])
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -160,7 +170,7 @@ def test_raw_columns_are_all_tried_and_the_best_wins(seed):
     x = scene.columns[:, scene.node.ids]
     expected = max(scene.score([column])[0] for column in range(4))
     assert scene.state["best_score"] == pytest.approx(expected, rel=1e-5)
-    best = symbols_of(scene.node.shop.found.best[0])
+    best = symbols_of(scene.node.shop.tally.best[0])
     assert scene.score(best)[0] == scene.state["best_score"]
     left = naive_split.goes_left(
         x[best[0]], scene.state["best_threshold"], is_level=bool(scene.state["best_is_level"])
@@ -176,7 +186,7 @@ def test_constant_columns_do_not_count():
         scene.columns[:2] = 7.0
         scene.search()
         assert scene.state["best_score"] > WORST
-        drawn.add(int(scene.node.shop.found.best[0, 0]))
+        drawn.add(int(scene.node.shop.tally.best[0, 0]))
     assert drawn == {2, 3}
 
 
@@ -185,7 +195,7 @@ def test_columns_are_drawn_evenly():
     for seed in range(400):
         scene = Scene(seed, budget=0, n_raw=1)
         scene.search()
-        counts[scene.node.shop.found.best[0, 0]] += 1
+        counts[scene.node.shop.tally.best[0, 0]] += 1
     assert counts.min() > 70
 
 
@@ -208,15 +218,71 @@ def test_library_programs_begin_their_share_of_candidates(share):
     assert (begun == len(scene.candidates)) == (share == 256)
 
 
-def test_step_goes_on_from_library_programs():
-    scene = Scene(8, budget=20, library_share=256, strategy=STEP)
+def test_random_candidates_go_on_from_the_state_of_a_library_program():
+    scene = Scene(8, budget=20, library_share=256)
     # Unary operators only: a wrong state then gives a wrong program, but no wrong memory.
     scene.grammar = make_grammar([0, 0, 0, 2], ["neg", "abs", "sqrt"])
-    scene.library = make_library(scene.grammar, [0, operator_symbol(NEG), operator_symbol(ABS)])
+    entry = [0, operator_symbol(NEG), operator_symbol(ABS)]
+    scene.library = make_library(scene.grammar, entry)
     scene.node.shop.found.visited[:] = 0
     scene.search()
+    lengths = set()
     for program in scene.candidates:
         walk(scene.grammar, program)  # raises on what is not valid
+        assert program[:3] == entry
+        lengths.add(len(program))
+    assert lengths == {3, 4, 5}
+
+
+@pytest.mark.parametrize("name", ["step", "look_ahead"])
+def test_symbol_by_symbol_the_library_is_not_used(name):
+    found = []
+    for share in (0, 256):
+        scene = Scene(8, budget=40, library_share=share, strategy=STRATEGIES[name])
+        scene.library = make_library(scene.grammar, [0, 1, operator_symbol(ADD)])
+        scene.node.shop.found.visited[:] = 0
+        scene.search()
+        for program in scene.candidates:
+            walk(scene.grammar, program)  # raises on what is not valid
+        found.append(scene.candidates)
+    assert found[1] == found[0]
+
+
+@pytest.mark.parametrize("drawn", [0, 1])
+@pytest.mark.parametrize("n", [300, 900, 3000])
+@pytest.mark.parametrize("keep", [2, 4])
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_halving_is_the_same_where_columns_are_gathered_one_by_one(name, keep, n, drawn):
+    found = []
+    for width in (64 * 3 // 2, n):  # room for the first sample alone, room for all rows
+        scene = Scene(9, n=n, strategy=STRATEGIES[name], sample=64, keep=keep,
+                      random_threshold=drawn, n_raw=1)  # fmt: skip
+        buffer = np.empty((len(scene.columns) + WIDTH, width + LANES), np.float32)
+        scene.node.shop = scene.node.shop._replace(buffer=buffer)
+        scene.search()
+        tally = scene.node.shop.tally
+        scores = tally.scores[: scene.settings["budget"]]
+        found.append((scene.state.copy(), tally.best.copy(), scores.copy()))
+    narrow, wide = found
+    assert narrow[0] == wide[0]
+    np.testing.assert_array_equal(narrow[1], wide[1])
+    np.testing.assert_array_equal(narrow[2], wide[2])
+
+
+@pytest.mark.parametrize("drawn", [0, 1])
+@pytest.mark.parametrize("n", [300, 900, 3000])
+def test_halving_ends_with_the_score_on_all_rows(n, drawn):
+    for seed in range(10):
+        scene = Scene(seed, n=n, sample=64, random_threshold=drawn)
+        scene.search()
+        best = symbols_of(scene.node.shop.tally.best[0])
+        x = run(best, scene.columns[:, scene.node.ids])
+        codes = scene.node.target.codes[scene.node.ids]
+        is_level = bool(scene.state["best_is_level"])
+        left = naive_split.goes_left(x, scene.state["best_threshold"], is_level=is_level)
+        sums = naive_split.of_classes(codes, np.ones(n))
+        expected = naive_split.score(sums, left, ~np.isnan(x), scene.settings)
+        assert scene.state["best_score"] == pytest.approx(expected, rel=2e-3, abs=2e-5)
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=40), st.data())

@@ -21,7 +21,7 @@ from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 from tests.naive.streams import Stream
 
 from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS
-from featurewright.kernels.split import score_values
+from featurewright.kernels.split import refine_threshold, score_values
 
 
 class Case:
@@ -136,6 +136,61 @@ def test_best_threshold_of_many_rows_is_the_best_of_the_bins(
         case.x, case.sums, case.settings, tests=naive.between_bins(case.x, codes)
     )
     check_score(case, actual, expected)
+
+
+@given(
+    seed=seeds,
+    n=st.sampled_from([33, 64, 300, 1000]),
+    criterion=criteria,
+    limits=limits,
+    whole=st.booleans(),
+    missing=st.sampled_from([0.0, 0.3]),
+    kind=st.sampled_from(["number", "ties", "tails"]),
+)
+def test_a_threshold_between_few_bins_is_refined_within_the_two_that_meet_there(
+    *, seed, n, criterion, limits, whole, missing, kind
+):
+    case = Case(seed, n, criterion, missing=missing, whole=whole, kind=kind, **limits)
+    coarse = case.score()
+    if coarse == WORST:
+        return
+    bench, state = case.node.shop.bench, case.state
+    codes = bench.codes[:n].astype(np.int64)
+    before = state["threshold"].copy()
+    state["best_score"], state["best_threshold"] = coarse, before
+    refine_threshold(
+        as_values(case.x), case.node.shop.rows, n, case.node.n_stats, case.settings, bench, state
+    )
+    state["threshold"] = state["best_threshold"]
+    known = ~np.isnan(case.x)
+    below, above = codes[known & (case.x <= before)], codes[known & (case.x > before)]
+    meeting = known & ((codes == below.max()) | (codes == above.min()))
+    # The fine bins' edges round: a value next to the two bins may share their outermost bin.
+    slack = np.ptp(case.x[meeting]) / MAX_BINS
+    assert case.x[meeting].min() - slack <= state["threshold"] <= case.x[meeting].max() + slack
+    fine = bench.codes[:n].astype(np.int64)
+    assert (np.diff(fine[known][np.argsort(case.x[known], kind="stable")]) >= 0).all()
+    expected, _ = naive.best(
+        case.x, case.sums, case.settings, tests=naive.between_bins(case.x, fine)
+    )
+    assert case.naive_score() == pytest.approx(max(expected, float(coarse)), **case.close)
+
+
+def test_refining_finds_the_best_threshold_of_all():
+    """Where bins are as wide as here, the best threshold lies between their edges."""
+    better = 0
+    for seed in range(20):
+        case = Case(seed, 200, 0)
+        coarse = case.score()
+        case.state["best_score"], case.state["best_threshold"] = coarse, case.state["threshold"]
+        refine_threshold(
+            as_values(case.x), case.node.shop.rows, 200, case.node.n_stats, case.settings,
+            case.node.shop.bench, case.state,
+        )  # fmt: skip
+        case.state["threshold"] = case.state["best_threshold"]
+        assert case.naive_score() >= coarse * (1 - 1e-4)
+        better += case.naive_score() > coarse * (1 + 1e-3)
+    assert better >= 10
 
 
 @given(

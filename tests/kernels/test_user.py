@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from tests.kernels.workbench import as_programs, make_settings
 from tests.naive import programs as naive
 
@@ -52,8 +53,28 @@ def invert_whole(a):
     return 12 // int(a)
 
 
+def remainder(a):
+    return 7 % int(a)
+
+
+def twice_inverted(a):
+    return 1 / (1 / a)
+
+
 def logarithm(a):
     return math.log(a)
+
+
+def is_steep(a):
+    return 1 / a > 3
+
+
+def as_it_is(a):
+    return a
+
+
+def maybe_infinite(a):
+    return math.inf if a < 0 else math.nan if a > 3 else a
 
 
 def as_text(a):
@@ -139,12 +160,15 @@ def test_user_operators_inside_programs(compiled):
     np.testing.assert_array_equal(desk.values[0, :1500], np.array(by_row, np.float32))
 
 
-@pytest.mark.parametrize("function", [refuse_negatives, invert_whole, logarithm])
+@pytest.mark.parametrize(
+    "function", [refuse_negatives, invert_whole, remainder, twice_inverted, logarithm]
+)
 def test_an_error_in_the_function_is_a_missing_value(function, capfd):
     operator = Operator(function.__name__, (Real,), Real, function)
     functions = CompiledOperators([operator]).functions(np.float32)
     columns = np.array([[-1.0, 0.0, 4.0]], np.float32)
     expected = operator.reference(*columns)
+    assert np.isnan(expected).any()
     np.testing.assert_allclose(call(functions, 0, columns), expected, rtol=1e-6)
     assert capfd.readouterr().err == ""
 
@@ -157,10 +181,19 @@ def test_a_boolean_operator_gives_zero_or_one():
     np.testing.assert_array_equal(call(functions, 0, columns), expected)
 
 
+@pytest.mark.parametrize("function", [is_steep, as_it_is, maybe_infinite])
+def test_an_undefined_truth_value_is_missing(function):
+    operator = Operator(function.__name__, (Real,), Boolean, function)
+    functions = CompiledOperators([operator]).functions(np.float32)
+    columns = np.array([[-1.0, 0.0, 0.25, 4.0, np.nan]], np.float32)
+    expected = operator.reference(*columns)
+    np.testing.assert_array_equal(call(functions, 0, columns), expected)
+
+
 @pytest.mark.parametrize(
     "function",
-    [as_text, pair, ask, np.sinh, partial(slope, 1.0)],
-    ids=["text", "tuple", "keyboard", "ufunc", "partial"],
+    [as_text, pair, ask, expit, np.modf, partial(slope, 1.0)],
+    ids=["text", "tuple", "keyboard", "ufunc", "ufunc of two results", "partial"],
 )
 def test_a_function_that_cannot_be_compiled_is_one_sentence(function):
     operator = Operator("odd_one", (Real,), Real, function)
@@ -178,6 +211,17 @@ def test_a_function_of_the_math_module_works():
     columns = np.array([[3.0, np.nan], [4.0, 1.0]], np.float32)
     functions = CompiledOperators([operator]).functions(np.float32)
     np.testing.assert_array_equal(call(functions, 0, columns), [5.0, np.nan])
+
+
+@pytest.mark.parametrize("function", [np.sinh, np.log1p, np.arctan2, np.greater])
+def test_a_ufunc_that_numba_knows_works(function):
+    output = Boolean if function is np.greater else Real
+    operator = Operator(f"numpy_{function.__name__}", (Real,) * function.nin, output, function)
+    columns = operands(function.nin)[:, :4]
+    functions = CompiledOperators([operator]).functions(np.float32)
+    with np.errstate(all="ignore"):
+        expected = operator.reference(*columns)
+    np.testing.assert_allclose(call(functions, 0, columns), expected, rtol=1e-6)
 
 
 def test_too_many_operands_are_refused():

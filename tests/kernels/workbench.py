@@ -11,7 +11,13 @@ import numpy as np
 from featurewright.expressions import Category, resolve_operators
 from featurewright.expressions.opcodes import END
 from featurewright.kernels.descend import find_leaves, pack_nodes
-from featurewright.kernels.grow import Workshop, grow_tree, make_grown, make_workshop
+from featurewright.kernels.grow import (
+    Workshop,
+    grow_tree,
+    kernel_addresses,
+    make_grown,
+    make_workshop,
+)
 from featurewright.kernels.leaves import number_leaves, place_rows
 from featurewright.kernels.nodes import Target, prepare
 from featurewright.kernels.programs import LANES, UserFunctions
@@ -33,6 +39,7 @@ def make_settings(**values: Any) -> Any:
         "keep": 2,
         "max_depth": 30,
         "min_split": 2,
+        **kernel_addresses(),  # kernels jump there, so zeros would end the process
     }
     return make_record(SETTINGS, **{**usual, **values})
 
@@ -113,12 +120,12 @@ def make_grammar(
     operators: Sequence[Any] = ARITHMETIC,
     width: int = WIDTH,
     n_levels: int = 3,
-    sampling: str = "symbol",
+    **more: Any,
 ) -> Any:
     """Build a grammar; every Category column has the same number of levels."""
     kinds = np.array(domains, np.int8)
     levels = np.where(kinds == Category, n_levels, 0).astype(np.int64)
-    return build_grammar(kinds, levels, resolve_operators(operators), width, sampling=sampling)
+    return build_grammar(kinds, levels, resolve_operators(operators), width, **more)
 
 
 @dataclass

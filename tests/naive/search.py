@@ -38,15 +38,24 @@ class Search:
         tired = self.tries >= 64 * self.budget + 64
         return len(self.candidates) >= self.budget or tired or self.perfect
 
-    def choices(self, prefix: list[int]) -> list[int]:
-        """List the valid symbols after a prefix, END as a symbol among them."""
+    def choices(self, prefix: list[int]) -> np.ndarray:
+        """List the symbols to draw from after a prefix, END as a symbol among them."""
+        state = self.state_after(prefix)
+        return self.grammar.symbol[self.grammar.start[state] : self.grammar.start[state + 1]]
+
+    def successors(self, prefix: list[int]) -> list[int]:
+        """List every valid symbol after a prefix once, in the order of the choices."""
+        return list(dict.fromkeys(self.choices(prefix).tolist()))
+
+    def state_after(self, prefix: list[int]) -> int:
+        """Walk the automaton."""
         state = 0
         for symbol in prefix:
             plain = symbol if symbol >= 0 else -1 - ((-1 - symbol) & 0xFF)
             first, last = self.grammar.start[state], self.grammar.start[state + 1]
             place = list(self.grammar.symbol[first:last]).index(plain)
             state = self.grammar.following[first + place]
-        return self.grammar.symbol[self.grammar.start[state] : self.grammar.start[state + 1]]
+        return state
 
     def settle_level(self, prefix: list[int], symbol: int) -> int:
         """Give a level test a random level of the column before it."""
@@ -83,7 +92,7 @@ class Search:
         return best + np.float32(2e-6) * abs(best)
 
     def begin(self) -> list[int]:
-        """Start a fresh candidate; the draw decides about a library program, and there is none."""
+        """Start a random candidate; a draw decides about a library program, and there is none."""
         self.stream.below(256)
         return []
 
@@ -103,14 +112,14 @@ class Search:
             best_score = -np.inf
             prefix: list[int] = []
             while len(prefix) < self.max_size and not self.is_over:
-                successors = self.choices(prefix) if look_ahead else [None]
+                successors = self.successors(prefix) if look_ahead else [None]
                 for successor in successors:
                     if successor is None:
-                        program = self.complete(prefix or self.begin())
+                        program = self.complete(prefix)
                     elif successor == END:
                         program = list(prefix)
                     else:
-                        program = [*prefix, self.settle_level(prefix, int(successor))]
+                        program = [*prefix, self.settle_level(prefix, successor)]
                         program = self.complete(program)
                     score = self.try_out(program)
                     if score is not None and (best is None or score > best_score):

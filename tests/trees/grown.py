@@ -28,7 +28,9 @@ def make_grammar(
     return build_grammar(domains, levels, resolve_operators(tuple(operators)), max_size, **more)
 
 
-def make_job(n_rows: int = 120, n_columns: int = 3, *, by_class: bool = True, **changes: Any) -> Job:
+def make_job(
+    n_rows: int = 120, n_columns: int = 3, *, by_class: bool = True, **changes: Any
+) -> Job:
     """Make a job on random numbers; the target is the sign, or value, of a noisy product."""
     rng = np.random.default_rng(0)
     columns = rng.normal(size=(n_columns, n_rows)).astype(np.float32)

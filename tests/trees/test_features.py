@@ -52,9 +52,7 @@ def test_ranking_against_naive_counting(forest):
         counts[key] += 1
     total = sum(gains.values())
     assert len(ranking.programs) == len(gains)
-    for program, gain, count in zip(
-        ranking.programs, ranking.gains, ranking.counts, strict=True
-    ):
+    for program, gain, count in zip(ranking.programs, ranking.gains, ranking.counts, strict=True):
         assert gain == pytest.approx(gains[canonical(program)] / total, rel=1e-6)
         assert count == counts[canonical(program)]
     assert (np.diff(ranking.gains) <= 0).all()
@@ -79,9 +77,7 @@ def test_features_merge_what_simplifies_to_the_same(forest):
     ranking = rank_programs(forest, NO_USERS)
     features = list_features(ranking, SCHEMA, ())
     gains, counts = defaultdict(float), defaultdict(int)
-    for program, gain, count in zip(
-        ranking.programs, ranking.gains, ranking.counts, strict=True
-    ):
+    for program, gain, count in zip(ranking.programs, ranking.gains, ranking.counts, strict=True):
         expression = simplify(
             from_program(program, SCHEMA.names, SCHEMA.domains, SCHEMA.levels, ())
         )
@@ -110,9 +106,7 @@ def test_importances_against_naive_sharing(forest):
         named = [s for s in forest.programs[node] if 0 <= s < 3]
         for column in named:
             expected[column] += forest.gain[node] / len(named)
-    np.testing.assert_allclose(
-        column_importances(forest, 3), expected / expected.sum(), rtol=1e-5
-    )
+    np.testing.assert_allclose(column_importances(forest, 3), expected / expected.sum(), rtol=1e-5)
     wider = column_importances(forest, 5)
     assert wider.shape == (5,)
     assert not wider[3:].any()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from dataclasses import FrozenInstanceError, fields
 
@@ -57,7 +58,7 @@ def test_join_undoes_slicing(grown):
     forest, _ = grown
     for cuts in ([0, 6], [0, 1, 6], [0, 2, 3, 6], range(7)):
         cuts = list(cuts)
-        parts = [forest.trees(a, b) for a, b in zip(cuts, cuts[1:], strict=False)]
+        parts = [forest.trees(a, b) for a, b in itertools.pairwise(cuts)]
         assert same(join(parts), forest)
     assert same(join([forest.trees(0, 4).trees(1, 3)]), forest.trees(1, 3))
 

@@ -8,8 +8,8 @@ from featurewright.kernels.jit import bits_float, float_bits, kernel
 from featurewright.kernels.programs import padded
 
 EXACT_ROWS = 32  # up to here every distinct value is its own bin
-FEW_ROWS = 1024  # up to here a few bins of about equal mass are enough to compare candidates
-FEW_BINS = 16
+FEW_ROWS = 1024  # up to here a few thresholds are enough to compare candidates
+THRESHOLDS = 8  # so many
 MAX_BINS = 128  # the code after the last bin means missing, so codes fit a byte
 SAMPLE = 32  # values looked at to find where the mass lies
 
@@ -72,42 +72,6 @@ def rank_codes(values, row, n, missing, ranks, codes):
     for i in range(rows):
         x = values[row, i]
         codes[i] = np.uint8(np.int32(ranks[i]) if x == x else np.int32(missing))
-
-
-@kernel
-def find_edges(values, row, n, ranks, edges):
-    """Put the edges of FEW_BINS bins of about equal mass at quantiles of a small sample.
-
-    Missing values count as infinite: edges there part nothing.
-    """
-    row, step = np.uint64(row), n // SAMPLE
-    size = np.uint64(SAMPLE)
-    for i in range(size):
-        x = values[row, i * np.uint64(step)]
-        edges[i] = x if x == x else _INFINITE
-        ranks[i] = 0
-    for j in range(size):
-        x = edges[j]
-        for i in range(size):
-            y = edges[i]
-            ranks[i] += np.int32((x < y) | ((x == y) & (j < i)))
-    for i in range(size):
-        edges[size + np.uint64(ranks[i])] = edges[i]
-    stride = np.uint64(SAMPLE // FEW_BINS)
-    for b in range(np.uint64(FEW_BINS - 1)):
-        edges[b] = edges[size + (b + np.uint64(1)) * stride - np.uint64(1)]
-
-
-@kernel
-def edge_codes(values, row, n, edges, codes):
-    """Give each value the number of edges below it as its bin."""
-    row = np.uint64(row)
-    for i in range(np.uint64(padded(n))):
-        x = values[row, i]
-        code = np.int32(0)
-        for b in range(FEW_BINS - 1):
-            code += np.int32(x > edges[np.uint64(b)])
-        codes[i] = np.uint8(code if x == x else np.int32(FEW_BINS))
 
 
 @kernel

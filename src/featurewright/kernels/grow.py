@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from featurewright.expressions import opcodes as op
-from featurewright.kernels.bins import EXACT_ROWS, FEW_ROWS, MAX_BINS, SAMPLE
+from featurewright.kernels.bins import EXACT_ROWS, FEW_ROWS, MAX_BINS, THRESHOLDS
 from featurewright.kernels.jit import call_kernel, kernel, kernel_address
 from featurewright.kernels.nodes import is_pure, part_rows, prepare, route_missing, search_node
 from featurewright.kernels.operators import MAX_USER_ARITY
@@ -27,6 +27,7 @@ from featurewright.kernels.search import (
 from featurewright.kernels.split import WORST, Bench, Rows
 
 _ZERO = np.float32(0.0)
+_BLOCK = 2048  # rows whose columns are gathered together
 _STOCK = 16  # random programs drawn for a tree, in multiples of a node's budget
 
 
@@ -84,8 +85,8 @@ def make_workshop(
     stat_rows = 1 if settings["by_class"] else n_stats + 1
     searched = settings["budget"] > 0
     sample = int(settings["sample"]) if searched else 0
-    # The largest node searched without halving, and the largest sample of a larger node.
-    whole = min(n, sample * 3 // 2) if sample else n
+    # The largest node whose columns are gathered together, and the largest sample of a larger one.
+    whole = min(n, max(sample * 3 // 2, _BLOCK)) if sample else n
     part = min(n, max(sample, n * 2 // 3 + 1)) if sample else 1
     budget = int(settings["budget"])
     slots = budget + 2 if searched else 1
@@ -100,7 +101,7 @@ def make_workshop(
             weights=np.empty((stat_rows, count), np.float32),
             segments=np.empty(n_stats + 2, np.int64),
             packed=np.empty(count + LANES, np.int64),
-            packing=np.zeros(1, np.int64),
+            packing=np.zeros(2, np.int64),
             totals=np.empty(n_stats + 2, np.float32),
         )
 
@@ -109,11 +110,11 @@ def make_workshop(
         sampled=make_rows(part),
         bench=Bench(
             codes=np.empty(n + LANES, np.uint8),
-            ranks=np.empty(max(EXACT_ROWS, SAMPLE), np.int32),
+            ranks=np.empty(EXACT_ROWS, np.int32),
             left=np.empty((n_stats + 2, MAX_BINS + 1), np.float32),
             total=np.empty(n_stats + 2, np.float32),
             scores=np.empty(MAX_BINS + 1, np.float32),
-            edges=np.empty(2 * SAMPLE, np.float32),
+            tried=np.empty(THRESHOLDS, np.float32),
         ),
         found=Candidates(
             programs=np.empty((slots, width), np.int32),

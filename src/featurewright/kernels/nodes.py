@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from featurewright.kernels.criteria import INFORMATION, RATIO, score_boundaries
+from featurewright.kernels.criteria import INFORMATION, RATIO, WHOLE_LIMIT, score_boundaries
 from featurewright.kernels.jit import call_kernel, kernel
-from featurewright.kernels.programs import gather_all, padded
+from featurewright.kernels.programs import LANES, gather_all, padded
 from featurewright.kernels.random import draw_unit
 from featurewright.kernels.search import (
     AGAIN,
+    FROM_BUFFER,
     FROM_VALUES,
     choose_survivors,
     search_columns,
@@ -21,6 +22,7 @@ from featurewright.kernels.split import WORST, known_totals, sum_left
 
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
+_PACKED_ROWS = 32
 _NOTHING = np.float32(2e-6)  # targets are of order one: smaller differences are rounding
 
 
@@ -42,12 +44,14 @@ def pack_weights(rows, n, present):
         bits //= 2
     bits = min(bits, 32)  # a sign bit stays free
     rows.packing[0] = 0
-    if classes > 16:
+    rows.packing[1] = 0
+    if classes > 16 or n > _PACKED_ROWS * present:  # whole classes at a time are faster then
         return
     for p in range(present):
         if rows.totals[p] >= np.float32(2.0) ** np.float32(bits - 1):
             return
     rows.packing[0] = bits
+    rows.packing[1] = np.int64(rows.totals[present] <= np.float32(WHOLE_LIMIT))
     zero = np.uint64(0)
     for p in range(present):
         shift = np.int64(p * bits)
@@ -80,6 +84,7 @@ def prepare_classes(target, row_ids, start, n, packs, rows):
     rows.segments[present] = n
     rows.totals[present] = total
     rows.packing[0] = 0
+    rows.packing[1] = 0
     if packs:
         pack_weights(rows, n, present)
     return present
@@ -114,9 +119,9 @@ def prepare_sums(target, row_ids, start, n, centered, rows):
 def prepare(target, row_ids, start, n, settings, rows):
     """Make rows ready for scoring; give the number of statistics."""
     if settings.by_class:
-        packs = settings.random_threshold and settings.whole_weights
-        return prepare_classes(target, row_ids, start, n, packs, rows)
+        return prepare_classes(target, row_ids, start, n, settings.whole_weights, rows)
     rows.packing[0] = 0
+    rows.packing[1] = 0
     return prepare_sums(target, row_ids, start, n, settings.centered, rows)
 
 
@@ -152,6 +157,7 @@ def loosen(settings, least, lightest, size, n):
 
 @kernel(inline=True)
 def halve_candidates(
+    matrix,
     columns,
     target,
     row_ids,
@@ -174,7 +180,7 @@ def halve_candidates(
     """Score ever fewer candidates on ever more rows until the last ones have seen all."""
     count = state.scored
     least, lightest = settings.min_rows, settings.min_weight
-    how = AGAIN if settings.random_threshold else FROM_VALUES
+    again = AGAIN if settings.random_threshold else FROM_VALUES
     size = settings.sample
     for k in range(count):
         found.order[k] = k
@@ -194,11 +200,17 @@ def halve_candidates(
             stats = prepare(target, sample_ids, begin, size, settings, sampled)
             seen, ids = sampled, sample_ids
             loosen(settings, least, lightest, size, n)
+        # Many candidates share the columns: then all are gathered once, as far as there is room.
+        together = size + LANES <= buffer.shape[1] and 2 * count >= matrix.shape[1]
+        if together:
+            gather_all(matrix, ids, begin, size, buffer)
+        how = again | (FROM_BUFFER if together else FROM_VALUES)
         for place in range(count):
             k = found.order[place]
-            call_kernel(
-                settings.runner, (found.programs, k, columns, ids, begin, size, users, desk)
-            )
+            if not together:
+                call_kernel(
+                    settings.runner, (found.programs, k, columns, ids, begin, size, users, desk)
+                )
             call_kernel(
                 settings.scorer,
                 (
@@ -285,6 +297,7 @@ def search_node(
         settings.min_rows, settings.min_weight = least, lightest
         if halve and state.scored > 0:
             halve_candidates(
+                matrix,
                 columns,
                 target,
                 row_ids,
@@ -334,7 +347,7 @@ def route_missing(values, rows, n, n_stats, settings, bench, threshold, is_level
     row, two = np.int64(0), np.int64(2)
     left, total, by_class = bench.left, bench.total, settings.by_class
     known_totals(values, row, rows, n, n_stats, by_class, total)
-    sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left)
+    sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, row)
     left_weight = left[n_stats, 0]
     side = np.int64(left_weight + left_weight >= total[n_stats])
     # Column 0 sends the missing rows right, column 1 left; both are scored on all rows.

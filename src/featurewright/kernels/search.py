@@ -17,10 +17,11 @@ RANDOM_SEARCH = 1
 STEP = 2
 LOOK_AHEAD = 3
 
-FROM_BUFFER = np.int64(0)
-FROM_VALUES = np.int64(1)
+# How a candidate is scored: flags that add up.
+FROM_VALUES = np.int64(0)
+FROM_BUFFER = np.int64(1)
 AGAIN = np.int64(2)
-REFINE = np.int64(3)
+REFINE = np.int64(4)
 
 _ROUNDING = np.float32(2e-6)
 
@@ -163,24 +164,24 @@ def score_candidate(
 ):
     """Score program p as the node's k-th candidate, and keep it if it is the best.
 
-    `how` is FROM_BUFFER where the rows' columns are in the buffer, FROM_VALUES where the program's
-    values are in the desk already, and AGAIN where they are and so is the threshold to score.
-    REFINE looks for a better threshold near that of the best candidate.
+    `how` has the flag FROM_BUFFER where the rows' columns are in the buffer; else the program's
+    values are in the desk already. AGAIN scores the candidate's own threshold. REFINE looks for a
+    better threshold near that of the best candidate.
     """
     row = np.int64(0)
     levels = levels_of(programs, p, n_levels)
     is_level = np.int64(levels > 0)
-    if how == REFINE:
+    if how & REFINE:
         refine_threshold(desk.values, rows, n, n_stats, settings, bench, state)
         return
-    if how == FROM_BUFFER:
+    if how & FROM_BUFFER:
         n_columns = np.int64(n_levels.shape[0])
         length = program_length(programs, p)
         row = run_operators(
             programs, p, length, buffer, n_columns, n, users, desk.stack, desk.operands
         )
-    values = buffer if how == FROM_BUFFER else desk.values
-    if how == AGAIN:
+    values = buffer if how & FROM_BUFFER else desk.values
+    if how & AGAIN:
         state.threshold = tally.thresholds[k]
         score = score_at(
             values,

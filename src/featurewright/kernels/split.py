@@ -8,15 +8,13 @@ import numpy as np
 
 from featurewright.kernels.bins import (
     EXACT_ROWS,
-    FEW_BINS,
     FEW_ROWS,
     MAX_BINS,
+    THRESHOLDS,
     accumulate,
     add_to_bins,
     clipped_range,
-    edge_codes,
     equal_sum,
-    find_edges,
     known_sum,
     left_packed,
     left_sum,
@@ -27,7 +25,7 @@ from featurewright.kernels.bins import (
     threshold_after,
     value_range,
 )
-from featurewright.kernels.criteria import score_boundaries, score_boundary
+from featurewright.kernels.criteria import RATIO, score_boundaries, score_boundary, score_packed
 from featurewright.kernels.jit import kernel
 from featurewright.kernels.random import draw_below, draw_unit
 
@@ -47,7 +45,7 @@ class Rows(NamedTuple):
     weights: np.ndarray  # float32[statistics, rows]
     segments: np.ndarray  # int64[statistics + 1]
     packed: np.ndarray  # int64[rows]: weights, each class in bits of its own
-    packing: np.ndarray  # int64[1]: bits of a class; 0 where weights do not fit
+    packing: np.ndarray  # int64[2]: bits of a class, 0 where weights do not fit; 1 if few in all
     totals: np.ndarray  # float32[statistics + 1]: of each statistic, then of the weight
 
 
@@ -59,7 +57,7 @@ class Bench(NamedTuple):
     left: np.ndarray  # float32[statistics + 2, MAX_BINS + 1]: then weight, then row count
     total: np.ndarray  # float32[statistics + 2]
     scores: np.ndarray  # float32[MAX_BINS + 1]
-    edges: np.ndarray  # float32[2 * SAMPLE]
+    tried: np.ndarray  # float32[THRESHOLDS]
 
 
 @kernel
@@ -77,8 +75,8 @@ def known_totals(values, row, rows, n, n_stats, by_class, total):
 
 
 @kernel
-def sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left):
-    """Sum each statistic and the weight left of one threshold, or at one level, into column 0."""
+def sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, column):
+    """Sum each statistic and the weight left of one threshold, or at one level, into a column."""
     weight = _ZERO
     for p in range(n_stats + 1 - by_class):
         start = rows.segments[p] if by_class else 0
@@ -88,25 +86,45 @@ def sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left)
             part = equal_sum(values, row, rows.weights, at, threshold, start, stop)
         else:
             part = left_sum(values, row, rows.weights, at, threshold, start, stop)
-        left[p, 0] = part
+        left[p, column] = part
         weight += part
     if by_class:
-        left[n_stats, 0] = weight
+        left[n_stats, column] = weight
 
 
 @kernel(inline=True)
-def unpack_left(packed, n_stats, rows, left):
-    """Part a packed sum into the classes' weights, into column 0."""
+def unpack_left(packed, n_stats, rows, left, column):
+    """Part a packed sum into the classes' weights, into a column."""
     bits = rows.packing[0]
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     rest = np.uint64(packed)
     weight = _ZERO
     for p in range(n_stats):
         part = np.float32(np.int64(rest & mask))
-        left[p, 0] = part
+        left[p, column] = part
         weight += part
         rest = rest >> np.uint64(bits)
-    left[n_stats, 0] = weight
+    left[n_stats, column] = weight
+
+
+@kernel
+def add_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, column):
+    """Sum what lies left of one threshold, or at one level, into a column; packed if it can be."""
+    if rows.packing[0] > 0 and not is_level:
+        packed = left_packed(values, row, rows.packed, threshold, n)
+        unpack_left(packed, n_stats, rows, left, column)
+    else:
+        sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, column)
+
+
+@kernel
+def count_up_to(values, row, n, threshold):
+    """Count the rows whose value does not exceed the threshold."""
+    at = np.uint64(row)
+    count = np.int64(0)
+    for i in range(np.uint64(n)):
+        count += np.int64(values[at, i] <= threshold)
+    return count
 
 
 @kernel(inline=True)
@@ -128,20 +146,23 @@ def separates(left, total, boundary):
     return np.int64((a == _ZERO and b == total[1]) or (b == _ZERO and a == total[0]))
 
 
-@kernel
-def score_at(values, row, rows, n, n_stats, settings, bench, threshold, is_level, missing, state):
-    """Score the split at one given threshold or level; WORST when it is not allowed."""
-    by_class = settings.by_class
-    total, left = bench.total, bench.left
+@kernel(inline=True)
+def take_totals(values, row, rows, n, n_stats, by_class, missing, total):
+    """Take the node's totals, or those of the rows whose value is known."""
     if missing:
         known_totals(values, row, rows, n, n_stats, by_class, total)
     else:
         for p in range(n_stats + 1):
             total[p] = rows.totals[p]
-    if rows.packing[0] > 0 and not is_level:
-        unpack_left(left_packed(values, row, rows.packed, threshold, n), n_stats, rows, left)
-    else:
-        sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left)
+
+
+@kernel
+def score_at(values, row, rows, n, n_stats, settings, bench, threshold, is_level, missing, state):
+    """Score the split at one given threshold or level; WORST when it is not allowed."""
+    by_class = settings.by_class
+    total, left = bench.total, bench.left
+    take_totals(values, row, rows, n, n_stats, by_class, missing, total)
+    add_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, np.int64(0))
     state.perfect = 0
     weight = left[n_stats, 0]
     if weight <= settings.min_weight or total[n_stats] - weight <= settings.min_weight:
@@ -218,6 +239,15 @@ def best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state):
         total[n_stats] = add_up(left, total, n_stats, n_bins)
     if settings.min_rows > 1:
         total[counts] = running_total(left, counts, n_bins, is_level)
+    # The last bin of levels holds those outside the window: it is not a test by itself.
+    return choose_boundary(rows, n_stats, settings, bench, n_bins, n_bins - is_level, state)
+
+
+@kernel
+def choose_boundary(rows, n_stats, settings, bench, n_bins, allowed, state):
+    """Score the boundaries whose sums are in place and choose the best of the allowed ones."""
+    left, total = bench.left, bench.total
+    counts = left.shape[0] - 1
     weight = total[n_stats]
     known = weight / rows.totals[n_stats]
     score_boundaries(
@@ -227,8 +257,7 @@ def best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state):
     best = WORST
     state.boundary = -1
     state.perfect = 0
-    # The last bin of levels holds those outside the window: it is not a test by itself.
-    for b in range(n_bins - is_level):
+    for b in range(allowed):
         score = bench.scores[b]
         if score > best:
             part = left[n_stats, b]
@@ -276,13 +305,35 @@ def put_into_bins(values, row, n, bench, n_levels, state):
         n_bins = (n + 3) // 4 * 4
         rank_codes(values, row, n, n_bins, bench.ranks, bench.codes)
         return n_bins
-    if n <= FEW_ROWS:
-        find_edges(values, row, n, bench.ranks, bench.edges)
-        edge_codes(values, row, n, bench.edges, bench.codes)
-        return FEW_BINS
     clipped_range(values, row, n, state)
     range_codes(values, row, n, state.low, state.high, MAX_BINS, bench.codes)
     return MAX_BINS
+
+
+@kernel
+def try_thresholds(values, row, rows, n, n_stats, settings, bench, state):
+    """Score the values of a few rows as thresholds: enough to compare candidates by.
+
+    Rows at equal distances are a sample of the values, so the thresholds lie where the rows do.
+    """
+    by_class, left, total = settings.by_class, bench.left, bench.total
+    missing = np.int64(value_range(values, row, n, state))
+    state.perfect = 0
+    if not state.low < state.high:
+        return WORST
+    take_totals(values, row, rows, n, n_stats, by_class, missing, total)
+    step, no = n // THRESHOLDS, np.int64(0)
+    counts = left.shape[0] - 1
+    if settings.min_rows > 1:
+        total[counts] = np.float32(n)
+    for t in range(THRESHOLDS):
+        threshold = values[row, t * step + step // 2]
+        bench.tried[t] = threshold
+        add_left(values, row, rows, n, n_stats, by_class, threshold, no, left, t)
+        if settings.min_rows > 1:
+            left[counts, t] = np.float32(count_up_to(values, row, n, threshold))
+    few = np.int64(THRESHOLDS)
+    return choose_boundary(rows, n_stats, settings, bench, few, few, state)
 
 
 @kernel
@@ -300,9 +351,20 @@ def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_
             return WORST
         drawn = draw_threshold(values, row, n, is_level, state)
         state.threshold = drawn
+        simple = not missing and not is_level and settings.criterion <= RATIO
+        if simple and rows.packing[1] and settings.min_rows == 1 and settings.min_weight <= _ZERO:
+            packed = left_packed(values, row, rows.packed, drawn, n)
+            return score_packed(
+                packed, rows.packing[0], rows.totals, n_stats, settings.criterion, state
+            )
         return score_at(
             values, row, rows, n, n_stats, settings, bench, drawn, is_level, missing, state
         )
+    if not is_level and EXACT_ROWS < n <= FEW_ROWS:
+        score = try_thresholds(values, row, rows, n, n_stats, settings, bench, state)
+        if score > WORST:
+            state.threshold = bench.tried[state.boundary]
+        return score
     n_bins = put_into_bins(values, row, n, bench, n_levels, state)
     fill_bins(rows, n, n_stats, settings, bench, n_bins)
     score = best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state)
@@ -314,32 +376,13 @@ def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_
     return score
 
 
-@kernel(inline=True)
-def window_around(values, n, threshold, bench, state):
-    """Find the two bins that meet at a threshold found among few bins, as a range in the state."""
-    row = np.int64(0)
-    find_edges(values, row, n, bench.ranks, bench.edges)
-    value_range(values, row, n, state)
-    at = state.low
-    for b in range(FEW_BINS - 1):
-        edge = bench.edges[b]
-        if edge > threshold:
-            state.high = min(edge, state.high)
-            return
-        if edge > at:
-            state.low = at
-            at = edge
-
-
 @kernel
 def refine_threshold(values, rows, n, n_stats, settings, bench, state):
-    """Look for a better threshold near the best one found among few bins."""
-    row, n_bins = np.int64(0), np.int64(MAX_BINS)
-    window_around(values, n, state.best_threshold, bench, state)
-    if not state.low < state.high:
-        return
+    """Look among many thresholds for a better one than the few a candidate was compared by."""
+    row, n_bins, no = np.int64(0), np.int64(MAX_BINS), np.int64(0)
+    clipped_range(values, row, n, state)
     range_codes(values, row, n, state.low, state.high, n_bins, bench.codes)
     fill_bins(rows, n, n_stats, settings, bench, n_bins)
-    score = best_of_bins(rows, n_stats, settings, bench, n_bins, row, state)
+    score = best_of_bins(rows, n_stats, settings, bench, n_bins, no, state)
     if score > state.best_score:
         state.best_threshold = threshold_after(values, row, n, bench.codes, state.boundary)

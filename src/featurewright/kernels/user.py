@@ -36,8 +36,9 @@ def compile_operator(operator: Operator, width: Any) -> Any:
     function = operator.function
     arguments = [width] * operator.arity
     try:
-        # Functions of the math module are known to numba as they are.
-        scalar = numba.njit(error_model="numpy")(function) if isfunction(function) else function
+        # Functions of the math module and many ufuncs are known to numba as they are. Others divide
+        # as Python does: NumPy's way, 1 // 0 is 0 and 1 / 0 > 1 is true, where both are missing.
+        scalar = numba.njit(error_model="python")(function) if isfunction(function) else function
         wrapper = _wrap(operator.arity, scalar, width, as_truth=operator.output == Boolean)
         return numba.cfunc(width(*arguments))(wrapper)
     except (NumbaError, TypeError) as error:
@@ -62,7 +63,9 @@ def _wrap(arity: int, scalar: Any, width: Any, *, as_truth: bool) -> Any:
     missing = np.nan
 
     def settle(value):
-        return width(value != 0) if as_truth else width(value)
+        number = width(value)
+        # What is not finite stays as it is, so that it becomes missing and not true.
+        return width(number != 0) if as_truth and np.isfinite(number) else number
 
     settle = numba.njit(settle)
 
