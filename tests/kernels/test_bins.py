@@ -12,15 +12,11 @@ from tests.naive import bins as naive
 
 from featurewright.kernels.bins import (
     EXACT_ROWS,
-    FEW_BINS,
     MAX_BINS,
-    SAMPLE,
     accumulate,
     add_to_bins,
     clipped_range,
-    edge_codes,
     equal_sum,
-    find_edges,
     known_sum,
     left_sum,
     level_codes,
@@ -89,16 +85,6 @@ def test_clipped_range(x):
     expected = naive.clipped_range(x)
     clipped_range(as_values(x), 0, len(x), state)
     assert (state["low"], state["high"]) == expected
-
-
-@given(columns(with_missing, 33, 200))
-def test_edges_are_quantiles_of_a_sample(x):
-    edges, codes = np.empty(2 * SAMPLE, np.float32), room_for_codes(len(x))
-    find_edges(as_values(x), 0, len(x), np.empty(SAMPLE, np.int32), edges)
-    expected = naive.find_edges(x, FEW_BINS)
-    np.testing.assert_array_equal(edges[: FEW_BINS - 1], expected)
-    edge_codes(as_values(x), 0, len(x), edges, codes)
-    np.testing.assert_array_equal(codes[: len(x)], naive.edge_codes(x, expected, FEW_BINS))
 
 
 def codes_in_range(x, low, high, n_bins: int) -> np.ndarray:

@@ -112,8 +112,10 @@ def check_split(tree: Tree, node: int, columns, target, *, settings, grammar) ->
     x = run(tree.programs[node], columns[:, rows])
     is_level = bool(tree.is_level[node])
     lone = len(symbols_of(tree.programs[node])) == 1
-    assert is_level == (lone and grammar.n_levels[tree.programs[node, 0]] > 0)
     threshold = float(tree.threshold[node])
+    # An infinite threshold parts known values from missing ones, of levels too.
+    levels = lone and grammar.n_levels[tree.programs[node, 0]] > 0
+    assert is_level == (levels and threshold < np.inf)
     goes = naive_split.goes_left(x, threshold, is_level=is_level)
     goes |= np.isnan(x) & bool(tree.missing_left[node])
     assert sorted(tree.rows(left)) == sorted(rows[goes])
@@ -322,6 +324,17 @@ def test_splits_must_gain_enough():
         assert (len(tree.left) == 1) == (min_gain == 1e6)
 
 
+def test_strict_trees_split_only_for_a_gain():
+    """Of an exclusive or, no first split gains anything, but a second one does."""
+    columns = np.array([[0, 0, 1, 1] * 10, [0, 1, 0, 1] * 10], np.float32)
+    target = class_target([0, 1, 1, 0] * 10)
+    sizes = [
+        grow(columns, target, make_settings(n_raw=2, strict=strict)).size.tolist()
+        for strict in (0, 1)
+    ]
+    assert sizes == [[40, 20, 20, 10, 10, 10, 10], [40]]
+
+
 def test_a_raised_flag_leaves_the_root_a_leaf():
     columns = table(5, 100)
     tree = grow(columns, class_of(columns, 5), make_settings(n_raw=5), stop=np.ones(1, np.int64),
@@ -382,6 +395,28 @@ def test_halving_asks_of_a_sample_only_its_share_of_a_side(limit, drawn, seed):
         for sample in (0, 256)
     ]
     assert gains[1] == pytest.approx(gains[0], rel=0.05)
+
+
+@pytest.mark.parametrize("n", [12, 60, 400, 3000])
+@pytest.mark.parametrize("kind", ["number", "category", "constant"])
+@pytest.mark.parametrize("criterion", [INFORMATION, RATIO, GINI, KEARNS_MANSOUR, SQUARES])
+@pytest.mark.parametrize("drawn", [0, 1])
+@pytest.mark.parametrize("search", [{"n_raw": 1}, {"budget": 3, "strategy": 1, "sample": 64}])
+def test_missing_values_that_tell_something_are_parted(search, drawn, criterion, kind, n):
+    rng = np.random.default_rng(n)
+    columns = np.zeros((1, n), np.float32) if kind == "constant" else rng.integers(0, 4, (1, n))
+    columns = columns.astype(np.float32)
+    columns[0, ::3] = np.nan
+    wanted = np.isnan(columns[0])
+    by_class = criterion != SQUARES
+    target = class_target(wanted) if by_class else sums_target(wanted * 1.0)
+    settings = make_settings(
+        criterion=criterion, by_class=int(by_class), centered=1, random_threshold=drawn, **search
+    )
+    grammar = make_grammar([Category if kind == "category" else 0], (), n_levels=4)
+    tree = grow(columns, target, settings, grammar=grammar)
+    check_tree(tree, columns, target, settings, grammar)
+    assert sorted(tree.size.tolist()) == sorted([n, wanted.sum(), n - wanted.sum()])
 
 
 def test_category_columns_are_split_by_level():

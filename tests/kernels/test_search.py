@@ -279,9 +279,9 @@ def test_halving_ends_with_the_score_on_all_rows(n, drawn):
         x = run(best, scene.columns[:, scene.node.ids])
         codes = scene.node.target.codes[scene.node.ids]
         is_level = bool(scene.state["best_is_level"])
-        left = naive_split.goes_left(x, scene.state["best_threshold"], is_level=is_level)
         sums = naive_split.of_classes(codes, np.ones(n))
-        expected = naive_split.score(sums, left, ~np.isnan(x), scene.settings)
+        test = float(scene.state["best_threshold"])
+        expected = naive_split.score_test(x, sums, scene.settings, test, is_level=is_level)
         assert scene.state["best_score"] == pytest.approx(expected, rel=2e-3, abs=2e-5)
 
 

@@ -20,7 +20,7 @@ from tests.naive import split as naive
 from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 from tests.naive.streams import Stream
 
-from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS
+from featurewright.kernels.bins import EXACT_ROWS, FEW_ROWS, MAX_BINS, THRESHOLDS
 from featurewright.kernels.split import refine_threshold, score_values
 
 
@@ -69,9 +69,26 @@ class Case:
 
     def naive_score(self, *, is_level: bool = False) -> float:
         """Score the chosen threshold."""
-        x = self.x.astype(np.float64)
-        left = naive.goes_left(x, float(self.state["threshold"]), is_level=is_level)
-        return naive.score(self.sums, left, ~np.isnan(x), self.settings)
+        return naive.score_test(
+            self.x.astype(np.float64), self.sums, self.settings, float(self.state["threshold"]),
+            is_level=is_level,
+        )  # fmt: skip
+
+    def sampled_values(self) -> np.ndarray:
+        """Give the values of a few rows at equal distances."""
+        step = len(self.x) // THRESHOLDS
+        values = self.x[np.arange(THRESHOLDS) * step + step // 2].astype(np.float64)
+        return values[~np.isnan(values)]
+
+    def refine(self, coarse: float) -> None:
+        """Refine the threshold just found."""
+        self.state["best_score"] = coarse
+        self.state["best_threshold"] = self.state["threshold"]
+        refine_threshold(
+            as_values(self.x), self.node.shop.rows, len(self.x), self.node.n_stats,
+            self.settings, self.node.shop.bench, self.state,
+        )  # fmt: skip
+        self.state["threshold"] = self.state["best_threshold"]
 
 
 limits = st.sampled_from(
@@ -95,6 +112,16 @@ def check_score(case: Case, actual: float, expected: float, *, is_level: bool = 
     assert chosen == pytest.approx(expected, **case.close)
 
 
+def check_drawn(case: Case, actual: float, drawn: float, *, is_level: bool) -> None:
+    """The score is that of the test that was drawn, or of parting missing values if higher."""
+    low, high, _ = naive_bins.value_range(case.x)
+    tests = [float(drawn)] if low < high else []
+    expected, test = naive.best(case.x, case.sums, case.settings, tests=tests, is_level=is_level)
+    check_score(case, actual, expected, is_level=is_level)
+    if expected > -np.inf and not np.isnan(case.x).any():
+        assert case.state["threshold"] == np.float32(test)
+
+
 @given(
     seed=seeds,
     n=st.integers(2, EXACT_ROWS),
@@ -116,7 +143,24 @@ def test_best_threshold_of_few_rows_is_the_best_of_all(
 
 @given(
     seed=seeds,
-    n=st.sampled_from([33, 64, 300, 1000, 4000]),
+    n=st.sampled_from([EXACT_ROWS + 1, 64, 300, FEW_ROWS]),
+    criterion=criteria,
+    limits=limits,
+    whole=st.booleans(),
+    missing=st.sampled_from([0.0, 0.3, 0.95]),
+    kind=st.sampled_from(["number", "ties", "tails"]),
+)
+def test_best_threshold_of_some_rows_is_the_best_of_a_few_values(
+    *, seed, n, criterion, limits, whole, missing, kind
+):
+    case = Case(seed, n, criterion, missing=missing, whole=whole, kind=kind, **limits)
+    expected, _ = naive.best(case.x, case.sums, case.settings, tests=case.sampled_values())
+    check_best(case, expected)
+
+
+@given(
+    seed=seeds,
+    n=st.sampled_from([FEW_ROWS + 1, 4000]),
     criterion=criteria,
     limits=limits,
     whole=st.booleans(),
@@ -140,54 +184,40 @@ def test_best_threshold_of_many_rows_is_the_best_of_the_bins(
 
 @given(
     seed=seeds,
-    n=st.sampled_from([33, 64, 300, 1000]),
+    n=st.sampled_from([EXACT_ROWS + 1, 64, 300, FEW_ROWS]),
     criterion=criteria,
     limits=limits,
     whole=st.booleans(),
     missing=st.sampled_from([0.0, 0.3]),
     kind=st.sampled_from(["number", "ties", "tails"]),
 )
-def test_a_threshold_between_few_bins_is_refined_within_the_two_that_meet_there(
+def test_a_threshold_of_a_few_is_refined_to_the_best_of_many(
     *, seed, n, criterion, limits, whole, missing, kind
 ):
     case = Case(seed, n, criterion, missing=missing, whole=whole, kind=kind, **limits)
     coarse = case.score()
-    if coarse == WORST:
+    if coarse == WORST or np.isinf(case.state["threshold"]):
         return
-    bench, state = case.node.shop.bench, case.state
-    codes = bench.codes[:n].astype(np.int64)
-    before = state["threshold"].copy()
-    state["best_score"], state["best_threshold"] = coarse, before
-    refine_threshold(
-        as_values(case.x), case.node.shop.rows, n, case.node.n_stats, case.settings, bench, state
-    )
-    state["threshold"] = state["best_threshold"]
+    case.refine(coarse)
+    codes = case.node.shop.bench.codes[:n].astype(np.int64)
+    low, high = naive_bins.clipped_range(case.x)
     known = ~np.isnan(case.x)
-    below, above = codes[known & (case.x <= before)], codes[known & (case.x > before)]
-    meeting = known & ((codes == below.max()) | (codes == above.min()))
-    # The fine bins' edges round: a value next to the two bins may share their outermost bin.
-    slack = np.ptp(case.x[meeting]) / MAX_BINS
-    assert case.x[meeting].min() - slack <= state["threshold"] <= case.x[meeting].max() + slack
-    fine = bench.codes[:n].astype(np.int64)
-    assert (np.diff(fine[known][np.argsort(case.x[known], kind="stable")]) >= 0).all()
-    expected, _ = naive.best(
-        case.x, case.sums, case.settings, tests=naive.between_bins(case.x, fine)
-    )
-    assert case.naive_score() == pytest.approx(max(expected, float(coarse)), **case.close)
+    fine = naive_bins.range_codes(case.x, low, high, MAX_BINS)
+    assert np.abs(codes - fine)[known].max() <= 1  # rounded in float32
+    scores = [
+        naive.score_test(case.x.astype(np.float64), case.sums, case.settings, test)
+        for test in naive.between_bins(case.x, codes)
+    ]
+    expected = max([float(coarse), *scores])
+    assert case.naive_score() == pytest.approx(expected, **case.close)
 
 
-def test_refining_finds_the_best_threshold_of_all():
-    """Where bins are as wide as here, the best threshold lies between their edges."""
+def test_refining_improves_thresholds():
     better = 0
     for seed in range(20):
         case = Case(seed, 200, 0)
         coarse = case.score()
-        case.state["best_score"], case.state["best_threshold"] = coarse, case.state["threshold"]
-        refine_threshold(
-            as_values(case.x), case.node.shop.rows, 200, case.node.n_stats, case.settings,
-            case.node.shop.bench, case.state,
-        )  # fmt: skip
-        case.state["threshold"] = case.state["best_threshold"]
+        case.refine(coarse)
         assert case.naive_score() >= coarse * (1 - 1e-4)
         better += case.naive_score() > coarse * (1 + 1e-3)
     assert better >= 10
@@ -215,7 +245,7 @@ def test_best_level_of_many_is_the_best_of_a_window(seed, n_levels, missing):
     assert window[-1] < n_levels
     expected, _ = naive.best(case.x, case.sums, case.settings, tests=window, is_level=True)
     check_best(case, expected, n_levels=n_levels)
-    assert case.state["threshold"] in window
+    assert case.state["threshold"] in [*window, np.inf]
 
 
 @given(
@@ -234,14 +264,8 @@ def test_a_random_threshold_is_uniform_between_the_extremes(
         seed, n, criterion, missing=missing, whole=whole, kind=kind, random_threshold=1, **limits
     )
     low, high, _ = naive_bins.value_range(case.x)
-    actual = case.score()
-    if not low < high:
-        assert actual == WORST
-        return
     drawn = np.float32(float(low) + Stream(seed + 1).unit() * (float(high) - float(low)))
-    assert case.state["threshold"] == (drawn if drawn < high else low)
-    expected = case.naive_score()
-    assert actual == (WORST if expected == -np.inf else pytest.approx(expected, **case.close))
+    check_drawn(case, case.score(), drawn if drawn < high else low, is_level=False)
 
 
 @given(
@@ -256,18 +280,11 @@ def test_a_random_level_is_that_of_a_random_row(*, seed, n, criterion, limits, m
     case = Case(
         seed, n, criterion, missing=missing, kind=str(n_levels), random_threshold=1, **limits
     )
-    low, high, _ = naive_bins.value_range(case.x)
-    actual = case.score(n_levels)
-    if not low < high:
-        assert actual == WORST
-        return
     stream = Stream(seed + 1)
     level = case.x[stream.below(n)]
-    while np.isnan(level):
+    while np.isnan(level) and not np.isnan(case.x).all():
         level = case.x[stream.below(n)]
-    assert case.state["threshold"] == level
-    expected = case.naive_score(is_level=True)
-    assert actual == (WORST if expected == -np.inf else pytest.approx(expected, **case.close))
+    check_drawn(case, case.score(n_levels), level, is_level=True)
 
 
 @given(
@@ -294,10 +311,12 @@ def test_perfect_means_that_two_classes_are_told_apart(
     case.node = make_node(class_target(codes[order], case.weights), case.settings)
     n_levels = 3 if kind == "3" else 0
     score = case.score(n_levels)
-    left = naive.goes_left(case.x, case.state["threshold"], is_level=n_levels > 0)
+    apart = score > WORST and np.isinf(case.state["threshold"])
+    left = naive.goes_left(case.x, case.state["threshold"], is_level=n_levels > 0 and not apart)
     separated = (left == codes[order]).all() or (left != codes[order]).all()
     both = len(np.unique(codes)) == 2
-    expected = both and separated and not np.isnan(case.x).any() and score > WORST
+    told = apart or not np.isnan(case.x).any()
+    expected = both and separated and told and score > WORST
     if whole or not expected:  # rounded sums may hide a perfect split, never invent one
         assert bool(case.state["perfect"]) == expected
 
@@ -339,26 +358,29 @@ def test_no_side_is_ever_empty(seed, n, criterion, missing, n_classes):
         case.node = make_node(target, case.settings)
     if case.score() > WORST:
         known = case.x[~np.isnan(case.x)]
-        left = known <= case.state["threshold"]
-        assert 0 < left.sum() < len(known)
+        apart = np.isinf(case.state["threshold"])
+        left = ~np.isnan(case.x) if apart else known <= case.state["threshold"]
+        assert 0 < left.sum() < len(left)
 
 
 @given(
-    seeds,
-    st.sampled_from([1, 2, 3, 4, 5, 8, 9, 16, 17, 30]),
-    st.sampled_from([1, 7, 60, 128, 30_000, 2**20]),
-    st.sampled_from([0.0, 0.3]),
+    seed=seeds,
+    n_classes=st.sampled_from([1, 2, 3, 4, 5, 8, 9, 16, 17, 30]),
+    heaviest=st.sampled_from([1, 7, 60, 128, 30_000, 2**20]),
+    missing=st.sampled_from([0.0, 0.3]),
+    way=st.sampled_from([{}, {"random_threshold": 1}, {"random_threshold": 1, "min_rows": 3}]),
+    criterion=st.sampled_from(CLASS_CRITERIA),
 )
-def test_packed_weights_change_nothing(seed, n_classes, heaviest, missing):
+def test_packed_weights_change_nothing(*, seed, n_classes, heaviest, missing, way, criterion):
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 90))
+    n = int(rng.integers(2, 120))
     codes = np.unique(rng.integers(0, n_classes, n), return_inverse=True)[1]
     target = class_target(np.sort(codes), rng.integers(1, heaviest + 1, n))
     x = rng.normal(size=n).astype(np.float32)
     x[rng.random(n) < missing] = np.nan
     found = []
     for whole in (0, 1):
-        settings = make_settings(random_threshold=1, whole_weights=whole, criterion=1)
+        settings = make_settings(whole_weights=whole, criterion=criterion, **way)
         node = make_node(target, settings)
         state = make_state(seed)
         score = score_values(

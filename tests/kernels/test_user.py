@@ -89,6 +89,12 @@ def ask(a):
     return a + float(input("how much more? "))
 
 
+def import_first(a):
+    from math import sin
+
+    return sin(a)
+
+
 def add_all(a, b, c, d, e):
     return a + b + c + d + e
 
@@ -192,8 +198,8 @@ def test_an_undefined_truth_value_is_missing(function):
 
 @pytest.mark.parametrize(
     "function",
-    [as_text, pair, ask, expit, np.modf, partial(slope, 1.0)],
-    ids=["text", "tuple", "keyboard", "ufunc", "ufunc of two results", "partial"],
+    [as_text, pair, ask, import_first, expit, np.modf, partial(slope, 1.0)],
+    ids=["text", "tuple", "keyboard", "import", "ufunc", "ufunc of two results", "partial"],
 )
 def test_a_function_that_cannot_be_compiled_is_one_sentence(function):
     operator = Operator("odd_one", (Real,), Real, function)

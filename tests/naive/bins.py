@@ -29,18 +29,6 @@ def clipped_range(x: np.ndarray) -> tuple[float, float]:
     return value_range(x)[:2]
 
 
-def find_edges(x: np.ndarray, n_bins: int) -> np.ndarray:
-    """Give quantiles of a sample, missing values counted as infinite."""
-    sample = x[np.arange(SAMPLE) * (len(x) // SAMPLE)]
-    sample = np.sort(np.where(np.isnan(sample), np.inf, sample))
-    return sample[SAMPLE // n_bins - 1 :: SAMPLE // n_bins][: n_bins - 1]
-
-
-def edge_codes(x: np.ndarray, edges: np.ndarray, missing: int) -> np.ndarray:
-    """Count the edges below each value."""
-    return np.array([missing if np.isnan(v) else np.sum(edges < v) for v in x])
-
-
 def range_codes(x: np.ndarray, low: float, high: float, n_bins: int) -> np.ndarray:
     """Cut a range into equal parts, in float64; the code after the last bin is missing."""
     wide = x.astype(np.float64)

@@ -53,6 +53,16 @@ def goes_left(x: np.ndarray, threshold: float, *, is_level: bool) -> np.ndarray:
     return x == threshold if is_level else x <= threshold
 
 
+def score_test(
+    x: np.ndarray, sums: Sums, settings: Any, test: float, *, is_level: bool = False
+) -> float:
+    """Score one threshold or level; an infinite one parts missing values from all others."""
+    known = ~np.isnan(x)
+    if np.isinf(test):
+        return score(sums, known, np.ones(len(x), bool), settings)
+    return score(sums, goes_left(x, test, is_level=is_level), known, settings)
+
+
 def thresholds(x: np.ndarray) -> list[float]:
     """Give the midpoints between neighbouring distinct values."""
     distinct = np.unique(x[~np.isnan(x)].astype(np.float64))
@@ -62,13 +72,13 @@ def thresholds(x: np.ndarray) -> list[float]:
 def best(
     x: np.ndarray, sums: Sums, settings: Any, *, tests: Iterable[float], is_level: bool = False
 ) -> tuple[float, float]:
-    """Give the highest score among some thresholds or levels, and which one has it."""
+    """Give the highest score among some thresholds or levels, and which one has it.
+
+    Where values are missing, parting them from all others is one more test.
+    """
     wide = x.astype(np.float64)
-    known = ~np.isnan(wide)
-    scored = [
-        (score(sums, goes_left(wide, test, is_level=is_level), known, settings), test)
-        for test in tests
-    ]
+    every = [*tests, np.inf] if np.isnan(x).any() else tests
+    scored = [(score_test(wide, sums, settings, test, is_level=is_level), test) for test in every]
     return max(scored, key=lambda pair: pair[0], default=(-np.inf, np.nan))
 
 

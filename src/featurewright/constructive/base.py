@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -59,6 +62,8 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
     def _read_table(self, X: Any) -> tuple[npt.NDArray[np.float32], Any]:
         """Read the training table and note its schema; give the operators too."""
         whole_number("n_features_out", self.n_features_out, 1)
+        if getattr(self, "n_jobs", None) is not None and not isinstance(self.n_jobs, Integral):
+            raise ValueError(f"n_jobs={self.n_jobs!r} must be a whole number or None.")
         operators = wanted_operators(self)
         joint = any(operator.name == "equal" for operator in operators or ())
         matrix, schema = fit_table(self, X, dtype=np.float32, order="C", joint_levels=joint)
@@ -76,7 +81,9 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
 
     # Features -----------------------------------------------------------------------------------
 
-    def _note_features(self, matrix: npt.NDArray[np.float32]) -> None:
+    def _note_features(
+        self, matrix: npt.NDArray[np.float32], weights: npt.NDArray[np.floating[Any]]
+    ) -> None:
         """List what the trees found, and learn the constants for undefined values."""
         users = self._construction.compiled.functions(np.float32)
         operators = user_operators(self._construction.operators)
@@ -84,27 +91,44 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         limit = max(MAX_FEATURES, 2 * self.n_features_out)
         self.features_: tuple[Feature, ...] = list_features(ranking, self._schema, operators, limit)
         self.feature_importances_ = column_importances(self.forest_, self._schema.n_columns)
-        step = max(1, len(matrix) // _FILL_ROWS)
-        values = self._evaluate(np.array(matrix[::step], dtype=np.float64))
+        rows = np.flatnonzero(weights > 0)
+        rows = rows[:: max(1, len(rows) // _FILL_ROWS)]
+        everything = [*self._originals(), *self.features_]
+        values = self._evaluate(everything, np.array(matrix[rows], dtype=np.float64))
         known = ~np.isnan(values).all(axis=0)
-        self._fill = np.zeros(values.shape[1])
-        self._fill[known] = np.nanmedian(values[:, known], axis=0)
+        fill = np.zeros(values.shape[1])
+        fill[known] = np.nanmedian(values[:, known], axis=0)
+        # By position: originals first, then features.
+        self._fill = fill
 
-    def _output(self) -> list[Feature]:
-        """Give the features that `transform` computes."""
+    def _originals(self) -> list[Feature]:
+        """Give the original columns as features."""
+        schema = self._schema
+        return [
+            Feature.of(Column(k, schema.names[k], schema.domains[k]))
+            for k in range(schema.n_columns)
+        ]
+
+    def _output(self) -> tuple[list[Feature], npt.NDArray[np.float64]]:
+        """Give the features that `transform` computes and the constants that fill them."""
         chosen = list(self.features_[: self.n_features_out])
-        if self.include_original or not chosen:
-            schema = self._schema
-            originals = [
-                Feature.of(Column(k, schema.names[k], schema.domains[k]))
-                for k in range(schema.n_columns)
-            ]
-            return originals + chosen
-        return chosen
+        n_columns = self._schema.n_columns
+        fills = self._fill[n_columns : n_columns + len(chosen)]
+        if not self.include_original and chosen:
+            return chosen, fills
+        formulas = {feature.name for feature in chosen}
+        originals = [
+            # A column that is named like a formula is told from it by the quotes of the language.
+            replace(column, name=str(column.expression)) if column.name in formulas else column
+            for column in self._originals()
+        ]
+        return originals + chosen, np.concatenate([self._fill[:n_columns], fills])
 
-    def _evaluate(self, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Compute the output columns; undefined values are NaN."""
-        expressions: list[Expression] = [feature.expression for feature in self._output()]
+    def _evaluate(
+        self, features: Sequence[Feature], matrix: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float64]:
+        """Compute features; undefined values are NaN."""
+        expressions: list[Expression] = [feature.expression for feature in features]
         construction = self._construction
         return evaluate_expressions(
             expressions,
@@ -130,10 +154,11 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         matrix = apply_table(self, self._schema, X, dtype=np.float64, order="C")
-        values = self._evaluate(matrix)
+        features, fills = self._output()
+        values = self._evaluate(features, matrix)
         if not self.keep_missing:
             holes = np.isnan(values)
-            values[holes] = np.broadcast_to(self._fill, values.shape)[holes]
+            values[holes] = np.broadcast_to(fills, values.shape)[holes]
         return values
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
@@ -152,7 +177,7 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if input_features is not None:
             self._check_names(input_features)
-        return np.array([feature.name for feature in self._output()], dtype=object)
+        return np.array([feature.name for feature in self._output()[0]], dtype=object)
 
     def _check_names(self, names: Any) -> None:
         """Refuse input names that are not those of the fit."""
@@ -215,8 +240,9 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         values = read_numbers(y, n_rows)
         weights = check_weights(sample_weight, n_rows)
         one_of("criterion", self.criterion, (*NUMBER_CRITERIA, None))
+        values, self._unit = in_units(values)
         center, scale = center_and_scale(values, weights)
-        exact = np.ones(n_rows) if weights is None else weights
+        exact = plain_weights(weights, n_rows)
         target, scoring = _sum_target(((values - center) / scale).T, weights, n_rows)
         leaves = {
             "n_values": values.shape[1],
@@ -226,13 +252,27 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         return target, scoring, leaves
 
 
+def plain_weights(weights: npt.NDArray[np.float64] | None, n_rows: int) -> npt.NDArray[np.float64]:
+    """Give the weights as they are, brought to a reasonable size where they are not of one."""
+    if weights is None:
+        return np.ones(n_rows)
+    largest = float(weights.max())
+    return weights if 1e-6 < largest < 1e6 else weights / largest
+
+
 def as_row_weights(weights: npt.NDArray[np.float64] | None, n_rows: int) -> npt.NDArray[np.float32]:
     """Give row weights as float32, scaled to a mean of one where they are not whole numbers."""
-    if weights is None:
-        return np.ones(n_rows, np.float32)
-    if np.all(weights == np.round(weights)) and weights.max() < 2.0**20:
-        return weights.astype(np.float32)
-    return (weights / weights[weights > 0].mean()).astype(np.float32)
+    plain = plain_weights(weights, n_rows)
+    if np.all(plain == np.round(plain)):
+        return plain.astype(np.float32)
+    return (plain / plain[plain > 0].mean()).astype(np.float32)
+
+
+def in_units(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], float]:
+    """Measure numbers in a unit in which their squares neither overflow nor vanish."""
+    largest = float(np.abs(values).max())
+    unit = 1.0 if largest == 0.0 or 1e-100 < largest < 1e100 else largest
+    return values / unit, unit
 
 
 def center_and_scale(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -20,12 +21,15 @@ from featurewright.constructive.construction import (
     plan_construction,
     whole_number,
 )
+from featurewright.constructive.losses import Loss
 from featurewright.constructive.progress import compilation_notice, progress
 from featurewright.constructive.rounds import Rounds
+from featurewright.trees.adaptive import adapt
 from featurewright.trees.forest import join
 from featurewright.trees.grammar import empty_library
 from featurewright.trees.growth import Job
 
+_LEAST_ROWS = 10
 _EARLY_ROWS = 10_000  # early_stopping="auto" holds rows out from here on, as scikit-learn does
 
 
@@ -131,10 +135,14 @@ class BoostedTrees(ConstructiveLearner):
         return Limits(depth, leaves, self.min_samples_split, rows, self.min_gain, self.halving)
 
     def _boost(
-        self, matrix: npt.NDArray[np.float32], operators: Any, make_loss: Any, labels: Any
+        self,
+        matrix: npt.NDArray[np.float32],
+        operators: Any,
+        make_loss: Callable[[npt.NDArray[np.int64]], Loss],
+        weights: npt.NDArray[np.float64],
+        labels: npt.NDArray[np.int32] | None,
     ) -> Self:
         """Grow the rounds; `make_loss` gives the loss of some of the rows."""
-        n_rows = len(matrix)
         plain = "all"
         construction = plan_construction(self, self._schema, operators, plain)
         if self.max_features is None and not self._votes and self.search is not None:
@@ -142,7 +150,7 @@ class BoostedTrees(ConstructiveLearner):
             construction = replace(construction, n_raw=self._schema.n_columns)
         self._construction: Construction = construction
         self._seed = self._draw_seed()
-        kept, held = self._hold_out(n_rows, labels)
+        kept, held = self._hold_out(weights, labels)
         loss, watched = make_loss(kept), None if held is None else make_loss(held)
         settings = make_settings(
             self._limits(),
@@ -173,6 +181,13 @@ class BoostedTrees(ConstructiveLearner):
             rounds = Rounds(
                 job, loss, watched=watched, outer=outer, rate=rate, learner=self, seed=self._seed
             )
+            if self.search == "adaptive":
+                rounds.adapts = partial(
+                    adapt,
+                    schema=self._schema,
+                    operators=construction.operators,
+                    sampling=self.sampling,
+                )
             rounds.run(on_done)
         self.n_scores_, self._groups = loss.n_scores, loss.n_groups
         self._start = loss.start()
@@ -180,23 +195,33 @@ class BoostedTrees(ConstructiveLearner):
         self.validation_score_ = np.array(rounds.held)
         self.n_iter_ = len(rounds.trees) // loss.n_groups
         self.forest_ = join(rounds.trees)
-        self._note_features(matrix)
+        self._note_features(matrix, weights)
         return self
 
-    def _hold_out(self, n_rows: int, labels: Any) -> tuple[Any, Any]:
-        """Part the rows into those to grow on and those to watch."""
-        stop = self.early_stopping
-        if stop == "auto":
-            stop = n_rows >= _EARLY_ROWS
-        rows = np.arange(n_rows)
+    def _hold_out(
+        self, weights: npt.NDArray[np.float64], labels: npt.NDArray[np.int32] | None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
+        """Part the rows into those to grow on and those to watch; rows of no weight do neither."""
+        n_rows = len(weights)
+        stop = n_rows >= _EARLY_ROWS if self.early_stopping == "auto" else self.early_stopping
+        rows = np.flatnonzero(weights > 0)
         if not stop:
-            return rows, None
-        many = labels is not None and np.bincount(labels).min() > 1
+            return np.arange(n_rows), None
+        n_held = max(1, int(self.validation_fraction * len(rows)))
+        if len(rows) < _LEAST_ROWS:
+            raise ValueError(
+                f"early_stopping=True holds rows out, but there are only {len(rows)}; use "
+                f"early_stopping=False with fewer than {_LEAST_ROWS}."
+            )
+        # Held-out rows have every class where the classes are large enough for that.
+        counts = np.bincount(labels[rows]) if labels is not None else np.zeros(1, np.int64)
+        counts = counts[counts > 0]
+        even = labels is not None and counts.min() > 1 and n_held >= len(counts)
         kept, held = train_test_split(
             rows,
-            test_size=self.validation_fraction,
+            test_size=n_held,
             random_state=self._seed,
-            stratify=labels if many else None,
+            stratify=labels[rows] if even and labels is not None else None,
         )
         return np.sort(kept), np.sort(held)
 

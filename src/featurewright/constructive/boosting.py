@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from featurewright.constructive.base import as_row_weights, center_and_scale
+from featurewright.constructive.base import center_and_scale, in_units, plain_weights
 from featurewright.constructive.boosted import BoostedTrees
 from featurewright.constructive.construction import one_of
 from featurewright.constructive.documentation import (
@@ -96,7 +96,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
         weights = apply_class_weight(
             self.class_weight, target, check_weights(sample_weight, n_rows)
         )
-        row_weights = as_row_weights(weights, n_rows).astype(np.float64)
+        row_weights = plain_weights(weights, n_rows)
 
         def make_loss(rows: npt.NDArray[np.int64]) -> Loss:
             codes, n_classes = target.codes[rows], len(target.classes)
@@ -105,7 +105,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
                 return AdaBoostMH(codes, n_classes, row_weights[rows], stumps=stumps)
             return LogLoss(codes, n_classes, row_weights[rows])
 
-        return self._boost(matrix, operators, make_loss, target.codes)
+        return self._boost(matrix, operators, make_loss, row_weights, target.codes)
 
     def _shares(self, raw: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Turn raw scores into class probabilities."""
@@ -251,15 +251,19 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
                 f"y has {values.shape[1]} columns, but boosting takes one; use a forest, or "
                 "scikit-learn's MultiOutputRegressor."
             )
-        given = check_weights(sample_weight, n_rows)
-        weights = as_row_weights(given, n_rows).astype(np.float64)
-        self._center, self._scale = center_and_scale(values, given)
+        weights = plain_weights(check_weights(sample_weight, n_rows), n_rows)
+        values, self._unit = in_units(values)
+        self._center, self._scale = center_and_scale(values, weights)
         scaled = ((values - self._center) / self._scale)[:, 0]
 
         def make_loss(rows: npt.NDArray[np.int64]) -> Loss:
             return SquaredError(scaled[rows], weights[rows])
 
-        return self._boost(matrix, operators, make_loss, None)
+        return self._boost(matrix, operators, make_loss, weights, None)
+
+    def _unscale(self, raw: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Bring scores back to the target's own scale."""
+        return (raw[:, 0] * self._scale[0] + self._center[0]) * self._unit
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict the target.
@@ -274,7 +278,7 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
         ndarray of shape (n_samples,)
             Predictions.
         """
-        return self._raw(X)[:, 0] * self._scale[0] + self._center[0]
+        return self._unscale(self._raw(X))
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[np.float64]]:
         """Predict the target after each round.
@@ -290,4 +294,4 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
             Predictions.
         """
         for raw in self._staged_raw(X):
-            yield raw[:, 0] * self._scale[0] + self._center[0]
+            yield self._unscale(raw)

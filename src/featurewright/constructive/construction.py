@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, log2, sqrt
 from numbers import Integral, Real
@@ -122,6 +122,10 @@ def wanted_operators(learner: Any) -> tuple[Operator, ...] | None:
     if learner.operators is None:
         return None
     named = (learner.operators,) if isinstance(learner.operators, str) else learner.operators
+    if not isinstance(named, Iterable):
+        raise ValueError(
+            f"operators={named!r} must be a sequence of operator names or Operator objects."
+        )
     return resolve_operators(tuple(named))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import warnings
 from functools import partial
 from numbers import Real
 from typing import Any, Self
@@ -24,14 +24,11 @@ from featurewright.constructive.construction import (
 )
 from featurewright.constructive.progress import compilation_notice, progress
 from featurewright.kernels.nodes import Target
-from featurewright.trees.adaptive import LIBRARY_SHARE, build_library, column_weights
-from featurewright.trees.features import column_importances, rank_programs
+from featurewright.trees.adaptive import BATCH, adapt
 from featurewright.trees.forest import Forest, join
-from featurewright.trees.grammar import build_grammar, empty_library
+from featurewright.trees.grammar import empty_library
 from featurewright.trees.growth import Job, draw_sample, grow_trees, order_rows, tree_seeds
 from featurewright.trees.threads import Halt
-
-_ADAPTIVE_BATCH = 10  # trees between two looks at what earned gain
 
 
 class GrownEnsemble(ConstructiveLearner):
@@ -65,6 +62,8 @@ class GrownEnsemble(ConstructiveLearner):
         n_estimators = whole_number("n_estimators", self.n_estimators, 1)
         if self.max_time is not None:
             number("max_time", self.max_time, above=0.0)
+        if self.oob_score and not self._draws_with_replacement():
+            raise ValueError("oob_score=True needs bootstrap=True: else every tree sees every row.")
         construction = plan_construction(self, self._schema, operators, self._plain_columns)
         limits = Limits(
             self.max_depth,
@@ -82,7 +81,7 @@ class GrownEnsemble(ConstructiveLearner):
             min_weight=self._least_weight(target),
             **scoring,
         )
-        before = self._trees_before(n_estimators)
+        before = self._trees_before(n_estimators, leaves["n_values"])
         if before is None:
             self._seed = self._draw_seed()
         n_before = 0 if before is None else before.n_trees
@@ -106,7 +105,7 @@ class GrownEnsemble(ConstructiveLearner):
             trees = self._grow_batches(job, seeds, before, on_done)
         self.forest_ = join(([] if before is None else [before]) + trees)
         self.n_estimators_ = self.forest_.n_trees
-        self._note_features(matrix)
+        self._note_features(matrix, target.weights)
         return self
 
     def _grow_batches(
@@ -125,36 +124,26 @@ class GrownEnsemble(ConstructiveLearner):
             return grow(job, seeds, on_done=on_done) if seeds else []
         trees = [] if before is None else [before]
         n_before = len(trees)
-        for first in range(0, len(seeds), _ADAPTIVE_BATCH):
+        operators = self._construction.operators
+        for first in range(0, len(seeds), BATCH):
             if trees:
-                job = self._adapt(job, join(trees))
-            batch = seeds[first : first + _ADAPTIVE_BATCH]
-            trees += grow(job, batch, on_done=partial(_count_on, on_done, first))
+                job = adapt(job, join(trees), self._schema, operators, self.sampling)
+            batch = seeds[first : first + BATCH]
+            on_batch = partial(_count_on, on_done, first)
+            trees += grow(job, batch, keep_cut=not trees, on_done=on_batch)
             if halt.time_is_up:
                 break
         return trees[n_before:]
 
-    def _adapt(self, job: Job, forest: Forest) -> Job:
-        """Draw more often what earned gain in the trees so far."""
-        construction = self._construction
-        weights = column_weights(column_importances(forest, self._schema.n_columns))
-        grammar = build_grammar(
-            self._schema.domains,
-            construction.grammar.n_levels,
-            construction.operators,
-            construction.width,
-            sampling=self.sampling,
-            column_weights=weights,
-        )
-        library = build_library(rank_programs(forest, job.users), grammar, job.users)
-        settings = job.settings.copy()
-        settings["library_share"] = LIBRARY_SHARE if len(library.draws) else 0
-        return replace(job, settings=settings, grammar=grammar, library=library)
-
-    def _trees_before(self, n_estimators: int) -> Forest | None:
+    def _trees_before(self, n_estimators: int, n_values: int) -> Forest | None:
         """Give the trees that a warm start goes on from."""
         if not self.warm_start or not hasattr(self, "forest_"):
             return None
+        if self.forest_.values.shape[1] != n_values:
+            raise ValueError(
+                f"y has {n_values} classes or targets, but the trees grown so far have "
+                f"{self.forest_.values.shape[1]}; use warm_start=False to begin anew."
+            )
         if n_estimators < self.forest_.n_trees:
             raise ValueError(
                 f"n_estimators={n_estimators} must be larger or equal to the "
@@ -186,8 +175,6 @@ class GrownEnsemble(ConstructiveLearner):
         self, matrix: npt.NDArray[np.float32], target: Target
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """Average, for each row, the leaf values of the trees that did not see it."""
-        if not self._draws_with_replacement():
-            raise ValueError("oob_score=True needs bootstrap=True: else every tree sees every row.")
         users = self._construction.compiled.functions(np.float32)
         order = order_rows(target)
         sums = np.zeros((len(matrix), self.forest_.values.shape[1]))
@@ -203,6 +190,11 @@ class GrownEnsemble(ConstructiveLearner):
                 sums[rows] += tree.sum_values(matrix[rows], users, self.n_jobs)
                 counts[rows] += 1
         seen = counts > 0
+        if not seen.any():
+            warnings.warn(
+                "every tree saw every row, so oob_score_ is not defined; grow more trees.",
+                stacklevel=3,
+            )
         sums[seen] /= counts[seen, None]
         return sums, seen
 
@@ -271,7 +263,7 @@ class GrownClassifier(ClassifierMixin, GrownEnsemble):
         else:
             predicted = [np.argmax(block, axis=1) for block in self._blocks(values[seen])]
             hits = np.column_stack(predicted) == self._outputs.codes[seen]
-        self.oob_score_ = float(np.mean(hits))
+        self.oob_score_ = float(np.mean(hits)) if seen.any() else np.nan
 
     def _blocks(self, values: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
         """Part the columns of several outputs."""
@@ -349,10 +341,11 @@ class GrownRegressor(RegressorMixin, GrownEnsemble):
         self._grow(matrix, target, scoring, operators, leaf="mean", **exact)
         if self.oob_score:
             values, seen = self._oob_values(matrix, target)
-            prediction = _one_or_more(values)
+            prediction = _one_or_more(values * self._unit)
             self.oob_prediction_ = np.where(seen, prediction.T, np.nan).T
             truth = np.asarray(y, dtype=np.float64).reshape(prediction.shape)
-            self.oob_score_ = float(r2_score(truth[seen], prediction[seen]))
+            enough = seen.sum() > 1  # R2 needs two
+            self.oob_score_ = float(r2_score(truth[seen], prediction[seen])) if enough else np.nan
         return self
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
@@ -368,7 +361,7 @@ class GrownRegressor(RegressorMixin, GrownEnsemble):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The mean of the trees.
         """
-        return _one_or_more(self._mean_values(X))
+        return _one_or_more(self._mean_values(X) * self._unit)
 
 
 def _count_on(on_done: Any, before: int, done: int) -> None:

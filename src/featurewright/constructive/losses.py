@@ -66,7 +66,12 @@ class SquaredError(Loss):
 
     n_scores = 1
     leaf = "mean"
-    scoring: Mapping[str, Any] = {"by_class": 0, "criterion": criteria.SQUARES, "centered": 0}
+    scoring: Mapping[str, Any] = {
+        "by_class": 0,
+        "criterion": criteria.SQUARES,
+        "centered": 0,
+        "strict": 1,
+    }
 
     def __init__(self, y: Floats, weights: Floats) -> None:
         self.y = y
@@ -93,6 +98,7 @@ class LogLoss(Loss):
         "by_class": 0,
         "criterion": criteria.SQUARES,
         "centered": 0,
+        "strict": 1,
         "min_weight": _LEAST_HESSIAN,
     }
 
@@ -148,8 +154,8 @@ class AdaBoostMH(Loss):
         self.sign = np.where(right, 1.0, -1.0)
         self.first = np.where(right, 0.5, 0.5 / max(1, n_classes - 1)) * weights / weights.sum()
         criterion = criteria.EDGE_STUMP if stumps else criteria.EDGE_TREE
-        self.scoring = {"by_class": 0, "criterion": criterion, "centered": 0}
-        self.ones = np.ones(len(codes))
+        self.scoring = {"by_class": 0, "criterion": criterion, "centered": 0, "strict": 1}
+        self.counted = (weights > 0).astype(np.float64)  # rows without weight do not count
 
     @property
     def n_groups(self) -> int:
@@ -169,7 +175,7 @@ class AdaBoostMH(Loss):
     def targets(self, raw: Floats) -> list[Target]:
         """Give the signed weights, scaled to about one each so that float32 is enough."""
         edges = self._weights(raw) * self.sign
-        return [_sums(edges * edges.size, self.ones)]
+        return [_sums(edges * edges.size, self.counted)]
 
     def leaf_values(
         self, values: Floats, leaves: npt.NDArray[np.int32], raw: Floats, rate: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from featurewright.constructive.losses import Loss
-from featurewright.trees.forest import Forest
+from featurewright.trees.adaptive import BATCH
+from featurewright.trees.forest import Forest, join
 from featurewright.trees.growth import Job, draw_sample, grow_one, leaf_of_rows, tree_seeds
 from featurewright.trees.threads import Halt, run_in_threads
 
@@ -32,6 +34,7 @@ class Rounds:
         self.job, self.loss, self.watched, self.outer = job, loss, watched, outer
         self.rate, self.learner, self.seed = rate, learner, seed
         self.halt = Halt(learner.max_time)
+        self.adapts: Callable[[Job, Forest], Job] | None = None
         n_rows = job.columns.shape[1]
         self.raw = np.repeat(loss.start()[:, None], n_rows, axis=1)
         self.order = np.flatnonzero(job.target.weights > 0).astype(np.int32)
@@ -46,6 +49,8 @@ class Rounds:
         """Grow rounds until there are enough, nothing is gained, or time is up."""
         learner = self.learner
         for round_number in range(learner.n_estimators):
+            if self.adapts is not None and round_number and round_number % BATCH == 0:
+                self.job = self.adapts(self.job, join(self.trees))
             if not self._add_round(round_number):
                 break
             on_done(round_number + 1)
@@ -67,11 +72,16 @@ class Rounds:
         draws = max(1, int(self.learner.subsample * len(self.order)))
         sample = draw_sample(self.order, draws, seeds[0], bootstrap=False)
         jobs = [replace(self.job, target=target) for target in loss.targets(self.raw)]
+        # The first round is grown whole, whatever the deadline: there must be something to give.
+        halt = self.halt if self.trees else Halt()
         tasks = [
-            partial(grow_one, job, sample, seed, self.halt)
+            partial(grow_one, job, sample, seed, halt)
             for job, seed in zip(jobs, seeds, strict=True)
         ]
-        grown = run_in_threads(tasks, min(effective_n_jobs(self.learner.n_jobs), groups))
+        n_threads = min(effective_n_jobs(self.learner.n_jobs), groups)
+        grown = run_in_threads(tasks, n_threads, halt=halt)
+        if halt.flag[0]:
+            return False
         added = []
         for group, (tree, places) in enumerate(filter(None, grown)):
             leaves = leaf_of_rows(tree, places, self.job, everyone=draws < len(self.order))
@@ -92,4 +102,4 @@ class Rounds:
         self.train.append(loss.mean(self.raw))
         if self.watched is not None:
             self.held.append(self.watched.mean(self.outer_raw))
-        return not self.halt.flag[0]
+        return True

@@ -24,7 +24,7 @@ from featurewright.kernels.search import (
     fill_stock,
     score_candidate,
 )
-from featurewright.kernels.split import WORST, Bench, Rows
+from featurewright.kernels.split import APART, WORST, Bench, Rows
 
 _ZERO = np.float32(0.0)
 _BLOCK = 2048  # rows whose columns are gathered together
@@ -259,7 +259,8 @@ def find_split(
     zero = np.int64(0)
     call_kernel(settings.runner, (tally.best, zero, columns, row_ids, start, n, users, desk))
     coarse = not settings.random_threshold and EXACT_ROWS < n <= FEW_ROWS
-    if coarse and not state.best_is_level and not state.best_perfect:
+    apart = state.best_threshold == APART
+    if coarse and not state.best_is_level and not state.best_perfect and not apart:
         call_kernel(
             settings.scorer,
             (
@@ -284,7 +285,8 @@ def find_split(
         desk.values, rows, n, n_stats, settings, bench, state.best_threshold, state.best_is_level
     )
     # A split that gains nothing may still lead to one that does; rounding must not forbid it.
-    if not gain >= settings.min_gain - np.float32(1e-6) * rows.totals[n_stats]:
+    rounding = np.float32(1e-6) * rows.totals[n_stats]
+    if not gain >= settings.min_gain - rounding or (settings.strict and gain <= rounding):
         return
     grown.rank[node] = max(gain, _ZERO)
     grown.gain[node] = max(gain, _ZERO)

@@ -18,7 +18,7 @@ from featurewright.kernels.search import (
     search_columns,
     search_expressions,
 )
-from featurewright.kernels.split import WORST, known_totals, sum_left
+from featurewright.kernels.split import APART, WORST, known_totals, sum_left
 
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
@@ -359,6 +359,8 @@ def route_missing(values, rows, n, n_stats, settings, bench, threshold, is_level
         any_missing |= values[np.uint64(0), i] != values[np.uint64(0), i]
     additive = INFORMATION if settings.criterion <= RATIO else settings.criterion
     score_boundaries(left, total, n_stats, two, additive, settings.l2, _ONE, bench.scores)
+    if threshold == APART and not is_level:  # the known rows are on the left already
+        return row, bench.scores[0]
     if any_missing:
         side = np.int64(bench.scores[1] > bench.scores[0])
         return side, bench.scores[side]

@@ -29,6 +29,7 @@ SETTINGS = np.dtype(
         ("max_leaves", np.int64),  # 0: depth first without a limit; else best first
         ("min_split", np.int64),  # rows a node needs to be split
         ("min_gain", np.float32),
+        ("strict", np.int64),  # 1: a split must gain something
         # addresses of kernels
         ("scorer", np.int64),
         ("runner", np.int64),
@@ -46,6 +47,7 @@ STATE = np.dtype(
         ("remembered", np.int64),  # programs in the hash table
         # the candidate just scored
         ("boundary", np.int64),
+        ("missing", np.int64),  # some of its values are missing
         ("perfect", np.int64),  # it separates the last two classes: nothing scores higher
         ("low", np.float32),
         ("high", np.float32),

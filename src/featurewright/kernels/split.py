@@ -30,6 +30,7 @@ from featurewright.kernels.jit import kernel
 from featurewright.kernels.random import draw_below, draw_unit
 
 WORST = np.float32(-np.inf)
+APART = np.float32(np.inf)  # the threshold that parts known values from missing ones
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
 
@@ -157,8 +158,35 @@ def take_totals(values, row, rows, n, n_stats, by_class, missing, total):
 
 
 @kernel
+def score_apart(values, row, rows, n, n_stats, settings, bench, state):
+    """Score parting the rows whose value is missing from all others."""
+    total, left, by_class = bench.total, bench.left, settings.by_class
+    known_totals(values, row, rows, n, n_stats, by_class, total)
+    for p in range(n_stats + 1):
+        left[p, 0] = total[p]
+        total[p] = rows.totals[p]
+    part, weight = left[n_stats, 0], total[n_stats]
+    known = np.int64(0)
+    for i in range(np.uint64(n)):
+        known += np.int64(values[np.uint64(row), i] == values[np.uint64(row), i])
+    enough = known >= settings.min_rows and n - known >= settings.min_rows
+    if not enough or part <= settings.min_weight or weight - part <= settings.min_weight:
+        return WORST
+    state.perfect = 0
+    if by_class and n_stats == 2:
+        state.perfect = separates(left, total, 0)
+    score_boundaries(
+        left, total, n_stats, np.int64(1), settings.criterion, settings.l2, _ONE, bench.scores
+    )
+    score = bench.scores[0]
+    return score if score == score else WORST
+
+
+@kernel
 def score_at(values, row, rows, n, n_stats, settings, bench, threshold, is_level, missing, state):
     """Score the split at one given threshold or level; WORST when it is not allowed."""
+    if threshold == APART and not is_level:
+        return score_apart(values, row, rows, n, n_stats, settings, bench, state)
     by_class = settings.by_class
     total, left = bench.total, bench.left
     take_totals(values, row, rows, n, n_stats, by_class, missing, total)
@@ -318,6 +346,7 @@ def try_thresholds(values, row, rows, n, n_stats, settings, bench, state):
     """
     by_class, left, total = settings.by_class, bench.left, bench.total
     missing = np.int64(value_range(values, row, n, state))
+    state.missing = missing
     state.perfect = 0
     if not state.low < state.high:
         return WORST
@@ -338,7 +367,27 @@ def try_thresholds(values, row, rows, n, n_stats, settings, bench, state):
 
 @kernel
 def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_so_far, state):
-    """Score a candidate's values: as numbers, or as levels where there are levels.
+    """Score a candidate's values, and the split of missing from known where some are missing.
+
+    That split has an infinite threshold: every known value goes left.
+    """
+    state.missing = 0
+    score = score_known(
+        values, row, rows, n, n_stats, settings, bench, n_levels, best_so_far, state
+    )
+    if state.missing:
+        perfect = state.perfect
+        apart = score_apart(values, row, rows, n, n_stats, settings, bench, state)
+        if apart > score:
+            state.threshold = APART
+            return apart
+        state.perfect = perfect
+    return score
+
+
+@kernel
+def score_known(values, row, rows, n, n_stats, settings, bench, n_levels, best_so_far, state):
+    """Score a candidate's known values: as numbers, or as levels where there are levels.
 
     The state then holds the threshold or level; a best threshold is worked out only where the
     score beats the best so far, because it costs a pass.
@@ -346,6 +395,7 @@ def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_
     is_level = np.int64(n_levels > 0)
     if settings.random_threshold:
         missing = np.int64(value_range(values, row, n, state))
+        state.missing = missing
         state.perfect = 0
         if not state.low < state.high:
             return WORST
@@ -367,6 +417,8 @@ def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_
         return score
     n_bins = put_into_bins(values, row, n, bench, n_levels, state)
     fill_bins(rows, n, n_stats, settings, bench, n_bins)
+    for i in range(np.uint64(n)):
+        state.missing |= np.int64(bench.codes[i] == n_bins)
     score = best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state)
     if score > best_so_far:
         if is_level:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
 from numba import types
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from featurewright.expressions.domains import Boolean
 from featurewright.kernels.operators import MAX_USER_ARITY
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from featurewright.expressions import Operator
 
 
+@lru_cache(maxsize=256)  # a grid search fits the same operators again and again
 def compile_operator(operator: Operator, width: Any) -> Any:
     """Compile an operator's function for one float width.
 
@@ -41,7 +43,7 @@ def compile_operator(operator: Operator, width: Any) -> Any:
         scalar = numba.njit(error_model="python")(function) if isfunction(function) else function
         wrapper = _wrap(operator.arity, scalar, width, as_truth=operator.output == Boolean)
         return numba.cfunc(width(*arguments))(wrapper)
-    except (NumbaError, TypeError) as error:
+    except (NumbaError, UnsupportedBytecodeError, TypeError) as error:
         raise ValueError(
             f"operator {operator.name!r} has a function that numba cannot compile "
             f"({_reason(error)}); use plain arithmetic, comparisons and functions of the math "

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
+from featurewright.expressions import Operator
 from featurewright.expressions.opcodes import END, FIRST_USER
 from featurewright.kernels.grammar import Grammar
 from featurewright.kernels.programs import UserFunctions, takes_one
 from featurewright.kernels.search import Library
-from featurewright.trees.features import Ranking
-from featurewright.trees.grammar import empty_library, walk
+from featurewright.tables import Schema
+from featurewright.trees.features import Ranking, column_importances, rank_programs
+from featurewright.trees.forest import Forest
+from featurewright.trees.grammar import build_grammar, empty_library, walk
+from featurewright.trees.growth import Job
 
+BATCH = 10  # trees, or rounds, between two looks at what earned gain
 LIBRARY_SHARE = 64  # of 256 candidates, so many begin with a sub-expression that earned gain
 _ENTRIES = 64
 _DRAWS = 1024
@@ -22,6 +30,24 @@ def column_weights(importances: npt.NDArray[np.float64]) -> npt.NDArray[np.int64
     """Mix a uniform draw of columns with one by importance, half and half."""
     mixed = 0.5 + 0.5 * importances * len(importances)
     return np.maximum(1, np.round(_REPEAT * mixed)).astype(np.int64)
+
+
+def adapt(
+    job: Job, forest: Forest, schema: Schema, operators: Sequence[Operator], sampling: str
+) -> Job:
+    """Make the next trees draw more often what earned gain in the trees so far."""
+    grammar = build_grammar(
+        schema.domains,
+        job.grammar.n_levels,
+        operators,
+        job.width,
+        sampling=sampling,
+        column_weights=column_weights(column_importances(forest, schema.n_columns)),
+    )
+    library = build_library(rank_programs(forest, job.users), grammar, job.users)
+    settings = job.settings.copy()
+    settings["library_share"] = LIBRARY_SHARE if len(library.draws) else 0
+    return replace(job, settings=settings, grammar=grammar, library=library)
 
 
 def build_library(ranking: Ranking, grammar: Grammar, users: UserFunctions) -> Library:
@@ -43,7 +69,8 @@ def build_library(ranking: Ranking, grammar: Grammar, users: UserFunctions) -> L
     for k, (part, _) in enumerate(best):
         programs[k, : len(part)] = part
     shares = np.array([gain for _, gain in best])
-    times = np.maximum(1, np.round(_DRAWS * shares / shares.sum())).astype(np.int64)
+    whole = max(float(shares.sum()), np.finfo(float).tiny)
+    times = np.maximum(1, np.round(_DRAWS * shares / whole)).astype(np.int64)
     return Library(
         programs,
         np.array([walk(grammar, part) for part, _ in best], np.int32),

@@ -198,11 +198,13 @@ def grow_trees(
     bootstrap: bool = False,
     n_jobs: int | None = None,
     halt: Halt | None = None,
+    keep_cut: bool = True,
     on_done: Callable[[int], None] | None = None,
 ) -> list[Forest]:
     """Grow one tree for each seed; the same trees for any number of threads.
 
-    When the halt's deadline passes, the trees finished by then are returned, at least one.
+    When the halt's deadline passes, the first trees are returned, up to the first that is not
+    whole: tree k always belongs to seed k. With `keep_cut` there is at least one.
     """
     halt = halt or Halt()
     order = order_rows(job.target)
@@ -219,7 +221,11 @@ def grow_trees(
         halt=halt,
         on_done=on_done,
     )
-    grown = [result for result in results if result is not None]
-    # A tree cut short by the deadline is a poor one: it counts only if there is no other.
-    whole = [tree for tree, was_cut in grown if not was_cut]
-    return whole or [grown[0][0]]
+    whole: list[Forest] = []
+    for result in results:
+        if result is None or result[1]:
+            break
+        whole.append(result[0])
+    if whole or not keep_cut or results[0] is None:
+        return whole
+    return [results[0][0]]
