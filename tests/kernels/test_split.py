@@ -75,10 +75,12 @@ class Case:
         )  # fmt: skip
 
     def sampled_values(self) -> np.ndarray:
-        """Give the values of a few rows at equal distances."""
+        """Give the smallest value and those of a few rows, one in every stretch of rows."""
         step = len(self.x) // THRESHOLDS
-        values = self.x[np.arange(THRESHOLDS) * step + step // 2].astype(np.float64)
-        return values[~np.isnan(values)]
+        first = Stream(int(self.state["random"])).below(step)
+        places = [t * step + (first + 5 * t) % step for t in range(1, THRESHOLDS)]
+        values = np.array([naive_bins.value_range(self.x)[0], *self.x[places]], np.float64)
+        return values[np.isfinite(values)]
 
     def refine(self, coarse: float) -> None:
         """Refine the threshold just found."""

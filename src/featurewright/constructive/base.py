@@ -241,8 +241,8 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         weights = check_weights(sample_weight, n_rows)
         one_of("criterion", self.criterion, (*NUMBER_CRITERIA, None))
         values, self._unit = in_units(values)
-        center, scale = center_and_scale(values, weights)
         exact = plain_weights(weights, n_rows)
+        center, scale = center_and_scale(values, exact)
         target, scoring = _sum_target(((values - center) / scale).T, weights, n_rows)
         leaves = {
             "n_values": values.shape[1],
@@ -275,8 +275,13 @@ def in_units(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], 
     return values / unit, unit
 
 
+def from_units(values: npt.NDArray[np.float64], unit: float) -> npt.NDArray[np.float64]:
+    """Give back numbers measured in a unit; rounding must not carry them beyond the largest."""
+    return values if unit == 1.0 else np.clip(values, -1.0, 1.0) * unit
+
+
 def center_and_scale(
-    values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64] | None
+    values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Give the weighted mean and spread of target columns; a constant one is not scaled."""
     center = np.average(values, axis=0, weights=weights)

@@ -210,8 +210,9 @@ class BoostedTrees(ConstructiveLearner):
         n_held = max(1, int(self.validation_fraction * len(rows)))
         if len(rows) < _LEAST_ROWS:
             raise ValueError(
-                f"early_stopping=True holds rows out, but there are only {len(rows)}; use "
-                f"early_stopping=False with fewer than {_LEAST_ROWS}."
+                f"early_stopping=True holds out validation_fraction={self.validation_fraction!r} "
+                f"of the rows, but there are only {len(rows)}; use early_stopping=False with "
+                f"fewer than {_LEAST_ROWS}."
             )
         # Held-out rows have every class where the classes are large enough for that.
         counts = np.bincount(labels[rows]) if labels is not None else np.zeros(1, np.int64)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from featurewright.constructive.base import center_and_scale, in_units, plain_weights
+from featurewright.constructive.base import center_and_scale, from_units, in_units, plain_weights
 from featurewright.constructive.boosted import BoostedTrees
 from featurewright.constructive.construction import one_of
 from featurewright.constructive.documentation import (
@@ -263,7 +263,7 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
 
     def _unscale(self, raw: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Bring scores back to the target's own scale."""
-        return (raw[:, 0] * self._scale[0] + self._center[0]) * self._unit
+        return from_units(raw[:, 0] * self._scale[0] + self._center[0], self._unit)
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict the target.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
-from featurewright.constructive.base import ConstructiveLearner
+from featurewright.constructive.base import ConstructiveLearner, from_units
 from featurewright.constructive.construction import (
     Construction,
     Limits,
@@ -341,7 +341,7 @@ class GrownRegressor(RegressorMixin, GrownEnsemble):
         self._grow(matrix, target, scoring, operators, leaf="mean", **exact)
         if self.oob_score:
             values, seen = self._oob_values(matrix, target)
-            prediction = _one_or_more(values * self._unit)
+            prediction = _one_or_more(from_units(values, self._unit))
             self.oob_prediction_ = np.where(seen, prediction.T, np.nan).T
             truth = np.asarray(y, dtype=np.float64).reshape(prediction.shape)
             enough = seen.sum() > 1  # R2 needs two
@@ -361,7 +361,7 @@ class GrownRegressor(RegressorMixin, GrownEnsemble):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The mean of the trees.
         """
-        return _one_or_more(self._mean_values(X) * self._unit)
+        return _one_or_more(from_units(self._mean_values(X), self._unit))
 
 
 def _count_on(on_done: Any, before: int, done: int) -> None:

@@ -175,7 +175,7 @@ class AdaBoostMH(Loss):
     def targets(self, raw: Floats) -> list[Target]:
         """Give the signed weights, scaled to about one each so that float32 is enough."""
         edges = self._weights(raw) * self.sign
-        return [_sums(edges * edges.size, self.counted)]
+        return [_sums(edges * (self.counted.sum() * self.n_scores), self.counted)]
 
     def leaf_values(
         self, values: Floats, leaves: npt.NDArray[np.int32], raw: Floats, rate: float

@@ -342,7 +342,8 @@ def put_into_bins(values, row, n, bench, n_levels, state):
 def try_thresholds(values, row, rows, n, n_stats, settings, bench, state):
     """Score the values of a few rows as thresholds: enough to compare candidates by.
 
-    Rows at equal distances are a sample of the values, so the thresholds lie where the rows do.
+    Rows are a sample of the values, so the thresholds lie where the rows do. The smallest value is
+    always one: with two values, or many zeros, it is the one that matters.
     """
     by_class, left, total = settings.by_class, bench.left, bench.total
     missing = np.int64(value_range(values, row, n, state))
@@ -355,8 +356,9 @@ def try_thresholds(values, row, rows, n, n_stats, settings, bench, state):
     counts = left.shape[0] - 1
     if settings.min_rows > 1:
         total[counts] = np.float32(n)
+    first = draw_below(state, step)  # rows may come in a pattern
     for t in range(THRESHOLDS):
-        threshold = values[row, t * step + step // 2]
+        threshold = state.low if t == 0 else values[row, t * step + (first + 5 * t) % step]
         bench.tried[t] = threshold
         add_left(values, row, rows, n, n_stats, by_class, threshold, no, left, t)
         if settings.min_rows > 1:
