@@ -35,6 +35,7 @@ class GrownEnsemble(ConstructiveLearner):
     """Grow independent trees and average what their leaves say."""
 
     _random_threshold = 0
+    _many_thresholds = 0  # an average of trees forgives a coarse comparison of candidates
     _plain_columns = "sqrt"  # raw columns tried at a node when nothing is searched
     _title = "growing trees"
 
@@ -78,6 +79,7 @@ class GrownEnsemble(ConstructiveLearner):
             construction,
             n_rows,
             random_threshold=self._random_threshold,
+            many_thresholds=self._many_thresholds,
             min_weight=self._least_weight(target),
             **scoring,
         )

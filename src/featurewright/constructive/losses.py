@@ -71,6 +71,7 @@ class SquaredError(Loss):
         "criterion": criteria.SQUARES,
         "centered": 0,
         "strict": 1,
+        "many_thresholds": 1,
     }
 
     def __init__(self, y: Floats, weights: Floats) -> None:
@@ -99,6 +100,7 @@ class LogLoss(Loss):
         "criterion": criteria.SQUARES,
         "centered": 0,
         "strict": 1,
+        "many_thresholds": 1,
         "min_weight": _LEAST_HESSIAN,
     }
 
@@ -154,7 +156,13 @@ class AdaBoostMH(Loss):
         self.sign = np.where(right, 1.0, -1.0)
         self.first = np.where(right, 0.5, 0.5 / max(1, n_classes - 1)) * weights / weights.sum()
         criterion = criteria.EDGE_STUMP if stumps else criteria.EDGE_TREE
-        self.scoring = {"by_class": 0, "criterion": criterion, "centered": 0, "strict": 1}
+        self.scoring = {
+            "by_class": 0,
+            "criterion": criterion,
+            "centered": 0,
+            "strict": 1,
+            "many_thresholds": 1,
+        }
         self.counted = (weights > 0).astype(np.float64)  # rows without weight do not count
 
     @property

@@ -22,6 +22,7 @@ class TreeParameters(GrownEnsemble):
     """The parameters of a single tree."""
 
     _plain_columns = "all"
+    _many_thresholds = 1
     _title = "growing a tree"
 
     def __init__(

@@ -258,7 +258,7 @@ def find_split(
         return
     zero = np.int64(0)
     call_kernel(settings.runner, (tally.best, zero, columns, row_ids, start, n, users, desk))
-    coarse = not settings.random_threshold and EXACT_ROWS < n <= FEW_ROWS
+    coarse = not settings.random_threshold and not state.best_many and EXACT_ROWS < n <= FEW_ROWS
     apart = state.best_threshold == APART
     if coarse and not state.best_is_level and not state.best_perfect and not apart:
         call_kernel(

@@ -13,6 +13,7 @@ SETTINGS = np.dtype(
         ("whole_weights", np.int64),  # 1: all weights are whole numbers
         ("criterion", np.int64),
         ("random_threshold", np.int64),  # 1: one uniform threshold, 0: the best one
+        ("many_thresholds", np.int64),  # 1: compare candidates by more than a few thresholds
         ("min_rows", np.int64),  # rows on each side of a split
         ("min_weight", np.float32),  # weight on each side of a split
         ("l2", np.float32),
@@ -47,6 +48,7 @@ STATE = np.dtype(
         ("remembered", np.int64),  # programs in the hash table
         # the candidate just scored
         ("boundary", np.int64),
+        ("many", np.int64),  # it is compared by more than a few thresholds
         ("missing", np.int64),  # some of its values are missing
         ("perfect", np.int64),  # it separates the last two classes: nothing scores higher
         ("low", np.float32),
@@ -57,6 +59,7 @@ STATE = np.dtype(
         ("best_threshold", np.float32),
         ("best_is_level", np.int64),
         ("best_perfect", np.int64),
+        ("best_many", np.int64),
     ],
     align=True,
 )

@@ -22,6 +22,7 @@ FROM_VALUES = np.int64(0)
 FROM_BUFFER = np.int64(1)
 AGAIN = np.int64(2)
 REFINE = np.int64(4)
+RAW = np.int64(8)  # there are few raw columns: they are worth more than a few thresholds
 
 _ROUNDING = np.float32(2e-6)
 
@@ -102,6 +103,7 @@ def keep_if_best(programs, k, score, threshold, is_level, best, state):
         state.best_threshold = threshold
         state.best_is_level = is_level
         state.best_perfect = state.perfect
+        state.best_many = state.many
         copy_program(programs, k, best, 0, programs.shape[1])
 
 
@@ -171,6 +173,7 @@ def score_candidate(
     row = np.int64(0)
     levels = levels_of(programs, p, n_levels)
     is_level = np.int64(levels > 0)
+    state.many = settings.many_thresholds | np.int64((how & RAW) != 0)
     if how & REFINE:
         refine_threshold(desk.values, rows, n, n_stats, settings, bench, state)
         return
@@ -444,7 +447,7 @@ def search_columns(
                 programs,
                 zero,
                 zero,
-                FROM_VALUES,
+                FROM_VALUES | RAW,
                 rows,
                 n,
                 n_stats,

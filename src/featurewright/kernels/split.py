@@ -380,11 +380,31 @@ def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_
     if state.missing:
         perfect = state.perfect
         apart = score_apart(values, row, rows, n, n_stats, settings, bench, state)
-        if apart > score:
+        is_level = np.int64(n_levels > 0)
+        if apart > best_so_far and apart > score_routed(
+            values, row, rows, n, n_stats, settings, bench, is_level, score, state
+        ):
             state.threshold = APART
             return apart
         state.perfect = perfect
     return score
+
+
+@kernel
+def score_routed(values, row, rows, n, n_stats, settings, bench, is_level, score, state):
+    """Score the candidate's threshold on all rows, the missing ones on their better side."""
+    if score == WORST:
+        return WORST
+    left, total, by_class, zero = bench.left, bench.total, settings.by_class, np.int64(0)
+    known_totals(values, row, rows, n, n_stats, by_class, total)
+    sum_left(values, row, rows, n, n_stats, by_class, state.threshold, is_level, left, zero)
+    for p in range(n_stats + 1):
+        left[p, 1] = left[p, 0] + (rows.totals[p] - total[p])
+        total[p] = rows.totals[p]
+    score_boundaries(
+        left, total, n_stats, np.int64(2), settings.criterion, settings.l2, _ONE, bench.scores
+    )
+    return max(bench.scores[0], bench.scores[1])
 
 
 @kernel
@@ -412,7 +432,7 @@ def score_known(values, row, rows, n, n_stats, settings, bench, n_levels, best_s
         return score_at(
             values, row, rows, n, n_stats, settings, bench, drawn, is_level, missing, state
         )
-    if not is_level and EXACT_ROWS < n <= FEW_ROWS:
+    if not is_level and not state.many and EXACT_ROWS < n <= FEW_ROWS:
         score = try_thresholds(values, row, rows, n, n_stats, settings, bench, state)
         if score > WORST:
             state.threshold = bench.tried[state.boundary]
@@ -422,7 +442,7 @@ def score_known(values, row, rows, n, n_stats, settings, bench, n_levels, best_s
     for i in range(np.uint64(n)):
         state.missing |= np.int64(bench.codes[i] == n_bins)
     score = best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state)
-    if score > best_so_far:
+    if score > best_so_far or (state.missing and score > WORST):
         if is_level:
             state.threshold = state.low + np.float32(state.boundary)
         else:

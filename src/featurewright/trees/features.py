@@ -23,7 +23,7 @@ from featurewright.kernels.programs import UserFunctions
 from featurewright.tables import Schema
 from featurewright.trees.forest import Forest
 
-_DIGITS = 6
+_PRECISION = 1e6
 MAX_FEATURES = 200  # expressions listed, best first: a forest may hold hundreds of thousands
 
 
@@ -52,10 +52,10 @@ def rank_programs(forest: Forest, users: UserFunctions) -> Ranking:
     )
     totals = np.bincount(place, gains, minlength=len(first)).astype(np.float64)
     whole = totals.sum()
-    shares = totals / whole if whole > 0 else totals
-    # Rounded, so that float32 sums taken in another order do not exchange equals; np.unique has
-    # put those into an order of their own that depends on nothing else.
-    order = np.argsort(-np.round(shares, _DIGITS), kind="stable")
+    # Rounded down, so that float32 sums taken in another order do not exchange equals; np.unique
+    # has put those into an order of their own that depends on nothing else.
+    shares = np.floor(totals / whole * _PRECISION) / _PRECISION if whole > 0 else totals
+    order = np.argsort(-shares, kind="stable")
     return Ranking(programs[first[order]], shares[order], counts[order])
 
 
@@ -79,7 +79,7 @@ def list_features(
         entry = merged.setdefault(expression, [0.0, 0])
         entry[0] += float(ranking.gains[k])
         entry[1] += int(ranking.counts[k])
-    ranked = sorted(merged.items(), key=lambda item: -round(item[1][0], _DIGITS))
+    ranked = sorted(merged.items(), key=lambda item: -item[1][0])
     return tuple(Feature.of(expression, gain, int(count)) for expression, (gain, count) in ranked)
 
 
