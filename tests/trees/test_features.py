@@ -53,10 +53,10 @@ def test_ranking_against_naive_counting(forest):
     total = sum(gains.values())
     assert len(ranking.programs) == len(gains)
     for program, gain, count in zip(ranking.programs, ranking.gains, ranking.counts, strict=True):
-        assert gain == pytest.approx(gains[canonical(program)] / total, rel=1e-6)
+        assert gain == pytest.approx(gains[canonical(program)] / total, abs=1.1e-6)
         assert count == counts[canonical(program)]
     assert (np.diff(ranking.gains) <= 0).all()
-    assert ranking.gains.sum() == pytest.approx(1)
+    assert 1 - 1e-6 * len(gains) <= ranking.gains.sum() <= 1 + 1e-9
 
 
 def test_ranking_leaves_the_forest_alone(forest):

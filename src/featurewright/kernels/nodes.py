@@ -359,7 +359,7 @@ def route_missing(values, rows, n, n_stats, settings, bench, threshold, is_level
         any_missing |= values[np.uint64(0), i] != values[np.uint64(0), i]
     additive = INFORMATION if settings.criterion <= RATIO else settings.criterion
     score_boundaries(left, total, n_stats, two, additive, settings.l2, _ONE, bench.scores)
-    if threshold == APART and not is_level:  # the known rows are on the left already
+    if threshold == APART:  # the known rows are on the left already
         return row, bench.scores[0]
     if any_missing:
         side = np.int64(bench.scores[1] > bench.scores[0])

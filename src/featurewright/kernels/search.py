@@ -11,7 +11,7 @@ from featurewright.kernels.grammar import complete, fingerprint, take_choice
 from featurewright.kernels.jit import call_kernel, kernel
 from featurewright.kernels.programs import gather, program_length, run_operators
 from featurewright.kernels.random import draw_below
-from featurewright.kernels.split import WORST, refine_threshold, score_at, score_values
+from featurewright.kernels.split import APART, WORST, refine_threshold, score_at, score_values
 
 RANDOM_SEARCH = 1
 STEP = 2
@@ -206,7 +206,8 @@ def score_candidate(
     tally.scores[k] = score
     tally.thresholds[k] = state.threshold
     state.scored += 1
-    keep_if_best(programs, p, score, state.threshold, is_level, tally.best, state)
+    tests_level = np.int64(is_level and state.threshold != APART)
+    keep_if_best(programs, p, score, state.threshold, tests_level, tally.best, state)
 
 
 @kernel

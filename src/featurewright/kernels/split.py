@@ -185,7 +185,7 @@ def score_apart(values, row, rows, n, n_stats, settings, bench, state):
 @kernel
 def score_at(values, row, rows, n, n_stats, settings, bench, threshold, is_level, missing, state):
     """Score the split at one given threshold or level; WORST when it is not allowed."""
-    if threshold == APART and not is_level:
+    if threshold == APART:
         return score_apart(values, row, rows, n, n_stats, settings, bench, state)
     by_class = settings.by_class
     total, left = bench.total, bench.left
@@ -355,10 +355,12 @@ def try_thresholds(values, row, rows, n, n_stats, settings, bench, state):
     step, no = n // THRESHOLDS, np.int64(0)
     counts = left.shape[0] - 1
     if settings.min_rows > 1:
-        total[counts] = np.float32(n)
+        total[counts] = np.float32(count_up_to(values, row, n, state.high))
     first = draw_below(state, step)  # rows may come in a pattern
     for t in range(THRESHOLDS):
         threshold = state.low if t == 0 else values[row, t * step + (first + 5 * t) % step]
+        # Nothing is right of the largest value, though rounded sums may differ by a little.
+        threshold = threshold if threshold < state.high else np.float32(np.nan)
         bench.tried[t] = threshold
         add_left(values, row, rows, n, n_stats, by_class, threshold, no, left, t)
         if settings.min_rows > 1:
@@ -367,7 +369,7 @@ def try_thresholds(values, row, rows, n, n_stats, settings, bench, state):
     return choose_boundary(rows, n_stats, settings, bench, few, few, state)
 
 
-@kernel
+@kernel(inline=True)
 def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_so_far, state):
     """Score a candidate's values, and the split of missing from known where some are missing.
 
@@ -407,7 +409,7 @@ def score_routed(values, row, rows, n, n_stats, settings, bench, is_level, score
     return max(bench.scores[0], bench.scores[1])
 
 
-@kernel
+@kernel(inline=True)
 def score_known(values, row, rows, n, n_stats, settings, bench, n_levels, best_so_far, state):
     """Score a candidate's known values: as numbers, or as levels where there are levels.
 
@@ -415,6 +417,7 @@ def score_known(values, row, rows, n, n_stats, settings, bench, n_levels, best_s
     score beats the best so far, because it costs a pass.
     """
     is_level = np.int64(n_levels > 0)
+    state.threshold = np.float32(np.nan)  # until there is one
     if settings.random_threshold:
         missing = np.int64(value_range(values, row, n, state))
         state.missing = missing
