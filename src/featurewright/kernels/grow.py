@@ -24,7 +24,8 @@ from featurewright.kernels.search import (
     fill_stock,
     score_candidate,
 )
-from featurewright.kernels.split import APART, WORST, Bench, Rows
+from featurewright.kernels.split import APART, WORST
+from featurewright.kernels.sums import Bench, Rows
 
 _ZERO = np.float32(0.0)
 _BLOCK = 2048  # rows whose columns are gathered together

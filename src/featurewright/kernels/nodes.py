@@ -18,7 +18,8 @@ from featurewright.kernels.search import (
     search_columns,
     search_expressions,
 )
-from featurewright.kernels.split import APART, WORST, known_totals, sum_left
+from featurewright.kernels.split import APART, WORST
+from featurewright.kernels.sums import known_totals, sum_left
 
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
