@@ -176,8 +176,11 @@ class AdaBoostMH(Loss):
 
     def _weights(self, raw: Floats) -> Floats:
         """Give the weight of every row and class, one in total."""
-        margin = np.clip(self.sign * raw, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
-        weights = self.first * np.exp(-margin)
+        margin = self.sign * raw
+        # Counted from the smallest: margins grow without bound, what matters are differences.
+        # Rows of no weight may lie lower still: they must not overflow.
+        smallest = margin[self.first > 0].min()
+        weights = self.first * np.exp(np.minimum(smallest - margin, 0.0))
         return weights / weights.sum()
 
     def targets(self, raw: Floats) -> list[Target]:
