@@ -350,3 +350,21 @@ def test_category_columns_are_split_by_level():
     assert tree.left.tolist() == [1, -1, -1]
     assert (tree.is_level[0], tree.threshold[0]) == (1, 2.0)
     assert tree.size.tolist() == [40, 10, 30]
+
+
+def test_a_candidate_compared_by_few_thresholds_ends_with_one_of_many():
+    finer = 0
+    for seed in range(10):
+        columns = np.random.default_rng(seed).normal(size=(1, 200)).astype(np.float32)
+        target = class_target(columns[0] + np.random.default_rng(seed + 50).normal(size=200) > 0)
+        ways = ({"budget": 1, "strategy": 1}, {"budget": 1, "strategy": 1, "many_thresholds": 1},
+                {"n_raw": 1}, {"budget": 1, "strategy": 1, "n_raw": 1})  # fmt: skip
+        gains = []
+        for way in ways:
+            settings, grammar = make_settings(max_depth=1, **way), make_grammar([0], ())
+            gains.append(grow(columns, target, settings, grammar=grammar, seed=seed).gain[0])
+        few, many, raw, both = gains
+        assert many == pytest.approx(raw, rel=1e-5)
+        assert min(few, both) >= many * (1 - 1e-5)
+        finer += few == pytest.approx(many, rel=1e-5)
+    assert finer >= 5

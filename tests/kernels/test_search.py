@@ -26,15 +26,10 @@ from tests.naive.search import Search
 from featurewright.expressions.opcodes import ABS, ADD, END, NEG, operator_symbol
 from featurewright.kernels.nodes import search_node
 from featurewright.kernels.programs import LANES, program_length
-from featurewright.kernels.search import (
-    LOOK_AHEAD,
-    RANDOM_SEARCH,
-    STEP,
-    Library,
-    choose_survivors,
-    fill_stock,
-)
+from featurewright.kernels.records import STATE
+from featurewright.kernels.search import LOOK_AHEAD, RANDOM_SEARCH, STEP, Library, choose_survivors
 from featurewright.kernels.split import score_values
+from featurewright.kernels.stock import fill_stock
 from featurewright.trees.grammar import empty_library, walk
 
 STRATEGIES = {"random": RANDOM_SEARCH, "step": STEP, "look_ahead": LOOK_AHEAD}
@@ -82,16 +77,19 @@ class Scene:
         programs = self.node.shop.found.programs[: self.state["scored"]]
         return [symbols_of(program) for program in programs]
 
-    def score(self, program: list[int]) -> tuple[float, bool]:
+    def score(
+        self, program: list[int], best_so_far: np.float32 = WORST, *, many: int = 0
+    ) -> tuple[float, bool]:
         """Score a program by itself, as the kernel would."""
         node = self.node
         values = run(program, self.columns[:, node.ids])
         padded = np.concatenate([values, np.full(32, values[-1], np.float32)])[None, :]
         levels = 3 if program == [3] else 0
         state = make_state()
+        state["many"] = many
         score = score_values(
             padded, 0, node.shop.rows, len(values), node.n_stats, self.settings,
-            node.shop.bench, levels, WORST, state,
+            node.shop.bench, levels, best_so_far, state,
         )  # fmt: skip
         return score, bool(state["perfect"])
 
@@ -163,20 +161,34 @@ def test_a_perfect_split_ends_the_search():
     assert scene.candidates[-1] == symbols_of(scene.node.shop.tally.best[0])
 
 
+@pytest.mark.parametrize("n", [24, 200])
 @pytest.mark.parametrize("seed", range(10))
-def test_raw_columns_are_all_tried_and_the_best_wins(seed):
-    scene = Scene(seed, budget=0, n_raw=4)
+def test_raw_columns_are_all_tried_and_the_best_of_many_thresholds_wins(seed, n):
+    scene = Scene(seed, n=n, budget=0, n_raw=4)
     scene.search()
+    assert scene.state["best_many"]
     x = scene.columns[:, scene.node.ids]
-    expected = max(scene.score([column])[0] for column in range(4))
+    expected = max(scene.score([column], many=1)[0] for column in range(4))
     assert scene.state["best_score"] == pytest.approx(expected, rel=1e-5)
     best = symbols_of(scene.node.shop.tally.best[0])
-    assert scene.score(best)[0] == scene.state["best_score"]
+    assert scene.score(best, many=1)[0] == scene.state["best_score"]
     left = naive_split.goes_left(
         x[best[0]], scene.state["best_threshold"], is_level=bool(scene.state["best_is_level"])
     )
     assert 0 < left.sum() < len(left)
     assert scene.state["best_is_level"] == (best == [3])
+
+
+@pytest.mark.parametrize("many", [0, 1])
+def test_expressions_are_compared_by_few_thresholds_unless_many_are_asked_for(many):
+    scene = Scene(7, n=200, many_thresholds=many)
+    scene.columns = np.abs(scene.columns) + 1  # no quotient is missing
+    scene.columns[3] -= 1
+    scene.search()
+    assert scene.state["best_many"] == many
+    expected = [scene.score(program, many=1)[0] for program in scene.candidates]
+    scores = scene.node.shop.tally.scores[: scene.state["scored"]]
+    assert (scores == expected).all() == many
 
 
 def test_constant_columns_do_not_count():
@@ -264,7 +276,8 @@ def test_halving_is_the_same_where_columns_are_gathered_one_by_one(name, keep, n
         scores = tally.scores[: scene.settings["budget"]]
         found.append((scene.state.copy(), tally.best.copy(), scores.copy()))
     narrow, wide = found
-    assert narrow[0] == wide[0]
+    for field in STATE.names:
+        np.testing.assert_array_equal(narrow[0][field], wide[0][field], field)  # NaN is itself
     np.testing.assert_array_equal(narrow[1], wide[1])
     np.testing.assert_array_equal(narrow[2], wide[2])
 

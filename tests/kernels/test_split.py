@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kernels.cases import Case, check_best, check_drawn, check_score
 from tests.kernels.workbench import (
     WORST,
     as_values,
@@ -13,115 +14,20 @@ from tests.kernels.workbench import (
     make_node,
     make_settings,
     make_state,
-    sums_target,
 )
 from tests.naive import bins as naive_bins
 from tests.naive import split as naive
 from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 from tests.naive.streams import Stream
 
-from featurewright.kernels.bins import EXACT_ROWS, FEW_ROWS, MAX_BINS, THRESHOLDS
-from featurewright.kernels.split import refine_threshold, score_values
-
-
-class Case:
-    """A column, a target and settings; rows in the order in which kernels see them."""
-
-    def __init__(self, seed, n, criterion, *, missing=0.0, whole=True, kind="number", **settings):
-        rng = np.random.default_rng(seed)
-        x = rng.normal(size=n).astype(np.float32)
-        if kind == "ties":
-            x = np.round(x * 2).astype(np.float32)
-        elif kind == "tails":
-            x = (x / np.abs(rng.normal(size=n)) ** 3).astype(np.float32)
-        elif kind != "number":
-            x = rng.integers(0, int(kind), n).astype(np.float32)
-        by_class = criterion in CLASS_CRITERIA
-        weights = rng.integers(1, 5, n).astype(np.float64) if whole else 0.1 + rng.random(n)
-        if by_class:
-            noisy = np.clip(x, -5, 5) + rng.normal(size=n)
-            n_classes = int(rng.integers(2, 5))
-            codes = np.clip(np.round(noisy + 1), 0, n_classes - 1)
-            codes = np.unique(codes, return_inverse=True)[1]
-            target = class_target(codes, weights)
-        else:
-            values = np.stack([np.clip(x, -5, 5) + rng.normal(size=n), rng.normal(size=n)])
-            target = sums_target(values, weights)
-        x[rng.random(n) < missing] = np.nan
-        settings = {"criterion": criterion, "centered": 1, "whole_weights": int(whole), **settings}
-        self.settings = make_settings(by_class=int(by_class), **settings)
-        self.node = make_node(target, self.settings)
-        self.x = x[self.node.ids]
-        self.weights = weights[self.node.ids].astype(np.float32)
-        if by_class:
-            self.sums = naive.of_classes(target.codes[self.node.ids], self.weights)
-        else:
-            self.sums = naive.of_targets(target.sums, target.weights, centered=True)
-        # A ratio of differences of sums: float32 keeps fewer digits of it.
-        self.close = {"rel": 2e-3, "abs": 2e-5 * float(self.weights.sum())}
-        self.state = make_state(seed + 1)
-
-    def score(self, n_levels: int = 0) -> float:
-        return score_values(
-            as_values(self.x), 0, self.node.shop.rows, len(self.x), self.node.n_stats,
-            self.settings, self.node.shop.bench, n_levels, WORST, self.state,
-        )  # fmt: skip
-
-    def naive_score(self, *, is_level: bool = False) -> float:
-        """Score the chosen threshold."""
-        return naive.score_test(
-            self.x.astype(np.float64), self.sums, self.settings, float(self.state["threshold"]),
-            is_level=is_level,
-        )  # fmt: skip
-
-    def sampled_values(self) -> np.ndarray:
-        """Give the smallest value and those of a few rows, one in every stretch of rows."""
-        step = len(self.x) // THRESHOLDS
-        first = Stream(int(self.state["random"])).below(step)
-        places = [t * step + (first + 5 * t) % step for t in range(1, THRESHOLDS)]
-        values = np.array([naive_bins.value_range(self.x)[0], *self.x[places]], np.float64)
-        return values[np.isfinite(values)]
-
-    def refine(self, coarse: float) -> None:
-        """Refine the threshold just found."""
-        self.state["best_score"] = coarse
-        self.state["best_threshold"] = self.state["threshold"]
-        refine_threshold(
-            as_values(self.x), self.node.shop.rows, len(self.x), self.node.n_stats,
-            self.settings, self.node.shop.bench, self.state,
-        )  # fmt: skip
-        self.state["threshold"] = self.state["best_threshold"]
-
+from featurewright.kernels.bins import EXACT_ROWS, FEW_ROWS, MAX_BINS
+from featurewright.kernels.split import score_values
 
 limits = st.sampled_from(
     [{}, {"min_rows": 2}, {"min_rows": 6}, {"min_weight": 4.0}, {"min_rows": 3, "min_weight": 9.0}]
 )
 criteria = st.sampled_from(CLASS_CRITERIA + SUM_CRITERIA)
 seeds = st.integers(0, 10**6)
-
-
-def check_best(case: Case, expected: float, *, n_levels: int = 0) -> None:
-    check_score(case, case.score(n_levels), expected, is_level=n_levels > 0)
-
-
-def check_score(case: Case, actual: float, expected: float, *, is_level: bool = False) -> None:
-    """The score is the expected one, and the threshold in the state has it."""
-    if expected == -np.inf:
-        assert actual == WORST
-        return
-    assert actual == pytest.approx(expected, **case.close)
-    chosen = case.naive_score(is_level=is_level)
-    assert chosen == pytest.approx(expected, **case.close)
-
-
-def check_drawn(case: Case, actual: float, drawn: float, *, is_level: bool) -> None:
-    """The score is that of the test that was drawn, or of parting missing values if higher."""
-    low, high, _ = naive_bins.value_range(case.x)
-    tests = [float(drawn)] if low < high else []
-    expected, test = naive.best(case.x, case.sums, case.settings, tests=tests, is_level=is_level)
-    check_score(case, actual, expected, is_level=is_level)
-    if expected > -np.inf and not np.isnan(case.x).any():
-        assert case.state["threshold"] == np.float32(test)
 
 
 @given(
@@ -139,8 +45,7 @@ def test_best_threshold_of_few_rows_is_the_best_of_all(
 ):
     l2 = l2 if criterion in SUM_CRITERIA else 0.0
     case = Case(seed, n, criterion, missing=missing, whole=whole, kind=kind, l2=l2, **limits)
-    expected, _ = naive.best(case.x, case.sums, case.settings, tests=naive.thresholds(case.x))
-    check_best(case, expected)
+    check_best(case, naive.thresholds(case.x))
 
 
 @given(
@@ -156,13 +61,14 @@ def test_best_threshold_of_some_rows_is_the_best_of_a_few_values(
     *, seed, n, criterion, limits, whole, missing, kind
 ):
     case = Case(seed, n, criterion, missing=missing, whole=whole, kind=kind, **limits)
-    expected, _ = naive.best(case.x, case.sums, case.settings, tests=case.sampled_values())
-    check_best(case, expected)
+    check_best(case, case.sampled_values())
 
 
 @given(
     seed=seeds,
-    n=st.sampled_from([FEW_ROWS + 1, 4000]),
+    rows=st.sampled_from(
+        [(EXACT_ROWS + 1, 1), (300, 1), (FEW_ROWS, 1), (FEW_ROWS + 1, 0), (4000, 0)]
+    ),
     criterion=criteria,
     limits=limits,
     whole=st.booleans(),
@@ -170,18 +76,17 @@ def test_best_threshold_of_some_rows_is_the_best_of_a_few_values(
     kind=st.sampled_from(["number", "ties", "tails"]),
 )
 def test_best_threshold_of_many_rows_is_the_best_of_the_bins(
-    *, seed, n, criterion, limits, whole, missing, kind
+    *, seed, rows, criterion, limits, whole, missing, kind
 ):
+    n, many = rows
     case = Case(seed, n, criterion, missing=missing, whole=whole, kind=kind, **limits)
+    case.state["many"] = many
     actual = case.score()
     codes = case.node.shop.bench.codes[:n].astype(np.int64)
     known = ~np.isnan(case.x)
     assert codes[known].max(initial=0) < MAX_BINS
     assert (np.diff(codes[known][np.argsort(case.x[known], kind="stable")]) >= 0).all()
-    expected, _ = naive.best(
-        case.x, case.sums, case.settings, tests=naive.between_bins(case.x, codes)
-    )
-    check_score(case, actual, expected)
+    check_score(case, actual, naive.between_bins(case.x, codes))
 
 
 @given(
@@ -235,8 +140,7 @@ def test_refining_improves_thresholds():
 )
 def test_best_level_is_the_best_of_all(*, seed, n, criterion, limits, missing, n_levels):
     case = Case(seed, n, criterion, missing=missing, kind=str(n_levels), **limits)
-    expected, _ = naive.best(case.x, case.sums, case.settings, tests=range(n_levels), is_level=True)
-    check_best(case, expected, n_levels=n_levels)
+    check_best(case, range(n_levels), n_levels=n_levels)
 
 
 @given(seeds, st.sampled_from([128, 300]), st.sampled_from([0.0, 0.3]))
@@ -245,8 +149,7 @@ def test_best_level_of_many_is_the_best_of_a_window(seed, n_levels, missing):
     first = Stream(seed + 1).below(n_levels - MAX_BINS + 2)
     window = range(first, first + MAX_BINS - 1)
     assert window[-1] < n_levels
-    expected, _ = naive.best(case.x, case.sums, case.settings, tests=window, is_level=True)
-    check_best(case, expected, n_levels=n_levels)
+    check_best(case, window, n_levels=n_levels)
     assert case.state["threshold"] in [*window, np.inf]
 
 
@@ -326,13 +229,48 @@ def test_perfect_means_that_two_classes_are_told_apart(
 def test_the_threshold_is_worked_out_only_for_a_better_score():
     case = Case(1, 30, 0)
     best = case.score()
-    case.state["threshold"] = 77.0
-    again = score_values(
-        as_values(case.x), 0, case.node.shop.rows, len(case.x), case.node.n_stats,
-        case.settings, case.node.shop.bench, 0, np.float32(best), case.state,
+    assert not np.isnan(case.state["threshold"])
+    assert case.score(best_so_far=best) == best
+    assert np.isnan(case.state["threshold"])
+
+
+@given(
+    seed=seeds,
+    n=st.sampled_from([8, 30, 60, 1500]),
+    criterion=criteria,
+    limits=limits,
+    missing=st.sampled_from([0.1, 0.5, 0.9]),
+    n_levels=st.sampled_from([0, 4]),
+    drawn=st.booleans(),
+    share=st.sampled_from([0.5, 0.9, 1.0, 1.1, 2.0]),
+)
+def test_missing_values_are_parted_only_to_beat_the_best_so_far(
+    *, seed, n, criterion, limits, missing, n_levels, drawn, share
+):
+    case = Case(
+        seed, n, criterion, missing=missing, kind=str(n_levels) if n_levels else "number",
+        random_threshold=int(drawn), **limits,
     )  # fmt: skip
-    assert again == best
-    assert case.state["threshold"] == 77.0
+    before = case.state.copy()
+    alone = case.score(n_levels)
+    apart = case.state["threshold"] == np.inf
+    if alone == WORST:
+        return
+    best_so_far = np.float32(alone * share)
+    case.state = before
+    score = case.score(n_levels, best_so_far)
+    if apart and alone > best_so_far:
+        assert (score, case.state["threshold"]) == (alone, np.inf)
+        return
+    # What is left is the score of the known values, as if nothing else had been looked at.
+    assert case.state["threshold"] != np.inf
+    if not apart:
+        assert score == alone
+    elif score > WORST:
+        known = case.naive_score(is_level=n_levels > 0)
+        assert score == pytest.approx(known, **case.close)
+    else:
+        assert np.isnan(case.state["threshold"]) or drawn or limits
 
 
 @pytest.mark.parametrize("drawn", [0, 1])
@@ -343,11 +281,13 @@ def test_a_constant_cannot_be_split(value, n, drawn):
     settings = make_settings(random_threshold=drawn, whole_weights=0)
     weights = 0.1 + np.random.default_rng(n).random(n)
     node = make_node(class_target(codes, weights), settings)
+    state = make_state()
     score = score_values(
         as_values(np.full(n, value)), 0, node.shop.rows, n, node.n_stats, settings,
-        node.shop.bench, 0, WORST, make_state(),
+        node.shop.bench, 0, WORST, state,
     )  # fmt: skip
     assert score == WORST
+    assert np.isnan(state["threshold"])
 
 
 @given(seeds, st.integers(2, 3000), criteria, st.sampled_from([0.0, 0.5]), st.integers(2, 60))

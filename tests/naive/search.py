@@ -10,7 +10,8 @@ from tests.naive.streams import Stream
 
 from featurewright.expressions.opcodes import END, IS, operator_symbol
 
-Score = Callable[[list[int]], tuple[float, bool]]
+# Scores a program, given the best score so far: missing values are parted only to beat it.
+Score = Callable[[list[int], np.float32], tuple[float, bool]]
 
 
 class Search:
@@ -79,17 +80,21 @@ class Search:
         self.tries += 1
         if program in self.candidates:
             return None
-        score, is_perfect = self.score(program)
+        score, is_perfect = self.score(program, self.best_score)
         self.candidates.append(program)
         self.scores.append(score)
         if score > -np.inf and (self.best < 0 or score > self.least_improvement()):
             self.best, self.perfect = len(self.scores) - 1, is_perfect
         return score
 
+    @property
+    def best_score(self) -> np.float32:
+        """The highest score so far."""
+        return np.float32(self.scores[self.best] if self.best >= 0 else -np.inf)
+
     def least_improvement(self) -> np.float32:
         """Give what a score must exceed to be better by more than rounding."""
-        best = np.float32(self.scores[self.best])
-        return best + np.float32(2e-6) * abs(best)
+        return self.best_score + np.float32(2e-6) * abs(self.best_score)
 
     def begin(self) -> list[int]:
         """Start a random candidate; a draw decides about a library program, and there is none."""

@@ -69,16 +69,22 @@ def thresholds(x: np.ndarray) -> list[float]:
     return [0.5 * (a + b) for a, b in pairwise(distinct)]
 
 
+def score_routed(
+    x: np.ndarray, sums: Sums, settings: Any, test: float, *, is_level: bool = False
+) -> float:
+    """Score one threshold or level on all rows, the missing ones on the side that scores better."""
+    missing = np.isnan(x)
+    left = goes_left(x, test, is_level=is_level)
+    everyone = np.ones(len(x), bool)
+    return max(score(sums, side, everyone, settings) for side in (left, left | missing))
+
+
 def best(
     x: np.ndarray, sums: Sums, settings: Any, *, tests: Iterable[float], is_level: bool = False
 ) -> tuple[float, float]:
-    """Give the highest score among some thresholds or levels, and which one has it.
-
-    Where values are missing, parting them from all others is one more test.
-    """
+    """Give the highest score of known values among thresholds or levels, and which one has it."""
     wide = x.astype(np.float64)
-    every = [*tests, np.inf] if np.isnan(x).any() else tests
-    scored = [(score_test(wide, sums, settings, test, is_level=is_level), test) for test in every]
+    scored = [(score_test(wide, sums, settings, test, is_level=is_level), test) for test in tests]
     return max(scored, key=lambda pair: pair[0], default=(-np.inf, np.nan))
 
 

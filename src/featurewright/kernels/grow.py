@@ -9,6 +9,7 @@ import numpy as np
 
 from featurewright.expressions import opcodes as op
 from featurewright.kernels.bins import EXACT_ROWS, FEW_ROWS, MAX_BINS, THRESHOLDS
+from featurewright.kernels.grammar import Grammar
 from featurewright.kernels.jit import call_kernel, kernel, kernel_address
 from featurewright.kernels.nodes import is_pure, part_rows, prepare, route_missing, search_node
 from featurewright.kernels.operators import MAX_USER_ARITY
@@ -19,12 +20,11 @@ from featurewright.kernels.search import (
     RANDOM_SEARCH,
     REFINE,
     Candidates,
-    Stock,
     Tally,
-    fill_stock,
     score_candidate,
 )
 from featurewright.kernels.split import APART, WORST
+from featurewright.kernels.stock import Stock, fill_stock, search_stock
 from featurewright.kernels.sums import Bench, Rows
 
 _ZERO = np.float32(0.0)
@@ -174,9 +174,27 @@ def kernel_addresses() -> dict[str, int]:
         columns,
         state,
     )
+    small = np.empty(0, np.int32)
+    grammar = Grammar(nothing, nothing, small, small, nothing)
+    stocked = (
+        shop.rows,
+        number,
+        number,
+        settings,
+        grammar,
+        users,
+        shop.found,
+        shop.tally,
+        shop.bench,
+        shop.desk,
+        columns,
+        shop.stock,
+        state,
+    )
     return {
         "runner": kernel_address(run_rows, run),
         "scorer": kernel_address(score_candidate, score),
+        "stocker": kernel_address(search_stock, stocked),
     }
 
 

@@ -34,6 +34,7 @@ SETTINGS = np.dtype(
         # addresses of kernels
         ("scorer", np.int64),
         ("runner", np.int64),
+        ("stocker", np.int64),
     ],
     align=True,
 )
