@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -11,6 +13,22 @@ from numba.extending import intrinsic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def _fingerprint() -> str:
+    """Hash the sources that kernels are compiled from."""
+    here = Path(__file__).parent
+    sources = [*here.glob("*.py"), here.parent / "expressions" / "opcodes.py"]
+    digest = hashlib.sha1(usedforsecurity=False)
+    for source in sorted(sources):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+# Numba keeps compiled code by the name and the file of a function, and does not see that a function
+# it calls has changed, or that a new version was installed over an old one. With the fingerprint in
+# the name, code compiled from other sources is never found.
+_SOURCES = _fingerprint()
 
 
 def kernel(
@@ -33,6 +51,7 @@ def kernel(
     """
 
     def compile_it(function: Callable[..., Any]) -> Any:
+        function.__qualname__ = f"{function.__qualname__}_{_SOURCES}"
         return numba.njit(
             cache=True,
             nogil=True,
