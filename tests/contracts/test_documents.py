@@ -9,14 +9,31 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md"]
+DOCUMENTS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs/architecture.md",
+    "docs/guide.md",
+]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL))
+def examples(text: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("code", examples(README))
 def test_readme_code_runs(code, capsys):
     exec(compile(code, "README.md", "exec"), {})
     assert "held-out accuracy" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("code", examples(GUIDE))
+def test_guide_code_runs(code, capsys):
+    exec(compile(code, "guide.md", "exec"), {})
+    assert capsys.readouterr().out.strip()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

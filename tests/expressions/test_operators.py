@@ -167,7 +167,7 @@ def test_reference_wants_all_operands() -> None:
 def test_unknown_name_suggests_near_ones() -> None:
     with pytest.raises(ValueError, match="did you mean 'square'"):
         get_operator("sqare")
-    with pytest.raises(ValueError, match="use one of: add, sub"):
+    with pytest.raises(ValueError, match="use one of add, sub"):
         get_operator("zzzzzz")
     with pytest.raises(TypeError, match="got 3"):
         get_operator(3)

@@ -47,8 +47,12 @@ def compilation_notice() -> Iterator[None]:
     if grow_tree.signatures:  # compiled or loaded in this process already
         yield
         return
-    message = "compiling the tree engine, once after installing: up to half a minute"
-    timer = threading.Timer(_PATIENCE, lambda: _logger.warning(message))
+
+    def tell() -> None:
+        if not grow_tree.signatures:  # still neither compiled nor loaded from disk
+            _logger.warning("compiling the tree engine, once after installing: half a minute or so")
+
+    timer = threading.Timer(_PATIENCE, tell)
     timer.daemon = True
     timer.start()
     try:

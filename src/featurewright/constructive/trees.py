@@ -100,8 +100,8 @@ class ConstructiveTreeClassifier(GrownClassifier, TreeParameters):
     >>> from featurewright import ConstructiveTreeClassifier
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> y = X[:, 0] * X[:, 1] > 0
-    >>> tree = ConstructiveTreeClassifier(random_state=0).fit(X, y)
-    >>> print(tree.features_[0].name)
+    >>> tree = ConstructiveTreeClassifier(operators=["sub", "mul"], max_size=3, random_state=0)
+    >>> print(tree.fit(X, y).features_[0].name)
     x0 * x1
     """
 

@@ -265,9 +265,12 @@ def get_operator(operator: str | Operator) -> Operator:
     if found is None:
         names = [*_TABLE, *_REGISTERED]
         near = get_close_matches(operator, names, n=3)
-        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "register it first, or"
-        hint += "" if near else f" use one of: {', '.join(names)}."
-        raise ValueError(f"There is no operator named {operator!r}; {hint}")
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+        hint = hint or f"use one of {', '.join(names)}."
+        raise ValueError(
+            f"There is no operator named {operator!r}: register your own with register_operator "
+            f"in this process, or {hint}"
+        )
     return found
 
 
