@@ -10,6 +10,7 @@ from tests.kernels.test_grow import DOMAINS, EXACT, class_of, numbers_of, table
 from tests.kernels.workbench import (
     NO_USERS,
     Tree,
+    block_room,
     class_target,
     grow,
     leaf_of_rows,
@@ -95,7 +96,7 @@ def test_only_the_asked_rows_are_written():
     out = np.full((700, 1), -7, np.int32)
     find_leaves(
         np.ascontiguousarray(rows.T), 100, 611, forest.roots, forest.packed, forest.programs,
-        NO_USERS, np.empty(6, np.float32), out,
+        NO_USERS, np.empty(6, np.float32), *block_room(), out,
     )  # fmt: skip
     np.testing.assert_array_equal(out[100:611, 0], leaf_of_rows(tree, rows)[100:611])
     assert (out[:100] == -7).all()

@@ -10,7 +10,7 @@ import numpy as np
 
 from featurewright.expressions import Category, resolve_operators
 from featurewright.expressions.opcodes import END
-from featurewright.kernels.descend import find_leaves, pack_nodes
+from featurewright.kernels.descend import BLOCK, find_leaves, pack_nodes
 from featurewright.kernels.grow import (
     Workshop,
     grow_tree,
@@ -196,6 +196,11 @@ def leaf_of_grown_rows(tree: Tree) -> np.ndarray:
     return out
 
 
+def block_room() -> tuple[np.ndarray, np.ndarray]:
+    """Give room for a block of rows to descend in."""
+    return np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+
+
 def leaf_of_rows(tree: Tree, columns: Any, users: UserFunctions = NO_USERS) -> np.ndarray:
     """Give the leaf number of each row by descent."""
     matrix = np.ascontiguousarray(np.asarray(columns, np.float32).T)
@@ -207,5 +212,7 @@ def leaf_of_rows(tree: Tree, columns: Any, users: UserFunctions = NO_USERS) -> n
     out = np.empty((len(matrix), 1), np.int32)
     stack = np.empty(tree.programs.shape[1] + 1, np.float32)
     roots = np.zeros(1, np.int64)
-    find_leaves(matrix, 0, len(matrix), roots, packed, tree.programs, users, stack, out)
+    find_leaves(
+        matrix, 0, len(matrix), roots, packed, tree.programs, users, stack, *block_room(), out
+    )
     return out[:, 0]

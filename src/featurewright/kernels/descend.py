@@ -27,41 +27,58 @@ def pack_nodes(left, programs, threshold, is_level, missing_left, packed):
 
 
 @kernel
-def find_leaf(matrix, i, root, packed, programs, users, stack):
-    """Follow one row from a tree's root to its leaf; give the leaf's node."""
-    node = root
-    while packed[node, 0] >= 0:
-        column = packed[node, 1]
-        if column == PROGRAM:
-            x = run_row(programs, node, matrix, i, users, stack)
-        else:
-            x = matrix[i, column]
-        threshold = bits_float(packed[node, 2])
-        flags = packed[node, 3]
-        if x != x:
-            goes_left = (flags & MISSING_LEFT) != 0
-        elif flags & IS_LEVEL:
-            goes_left = x == threshold
-        else:
-            goes_left = x <= threshold
-        node = np.int64(packed[node, 0]) + (0 if goes_left else 1)
-    return node
+def descend_block(matrix, begin, end, root, packed, programs, users, stack, nodes, active):
+    """Let a block of rows descend one tree, a level at a time; `nodes` receives their leaves.
+
+    Rows of one level do not wait for each other, and which way a row goes is no branch to
+    mispredict: row by row, a descent does little but wait.
+    """
+    count, first, one = np.uint64(end - begin), np.uint64(begin), np.uint64(1)
+    for row in range(count):
+        nodes[row] = root
+        active[row] = row
+    if packed[root, 0] < 0:
+        return
+    while count > 0:
+        kept = np.uint64(0)
+        for a in range(count):
+            k = np.uint64(active[a])
+            node = np.uint64(nodes[k])
+            column = packed[node, 1]
+            if column == PROGRAM:
+                x = run_row(programs, np.int64(node), matrix, np.int64(first + k), users, stack)
+            else:
+                x = matrix[first + k, np.uint64(column)]
+            threshold = bits_float(packed[node, 2])
+            flags = packed[node, 3]
+            goes_left = np.int64(x <= threshold)
+            if flags & IS_LEVEL:
+                goes_left = np.int64(x == threshold)
+            if x != x:
+                goes_left = np.int64((flags & MISSING_LEFT) != 0)
+            below = np.int64(packed[node, 0]) + 1 - goes_left
+            nodes[k] = below
+            active[kept] = np.int64(k)
+            kept += one if packed[np.uint64(below), 0] >= 0 else np.uint64(0)
+        count = kept
 
 
 @kernel
-def find_leaves(matrix, first, last, roots, packed, programs, users, stack, out):
+def find_leaves(matrix, first, last, roots, packed, programs, users, stack, nodes, active, out):
     """Write the leaf number of each row in each tree, for rows from first to last."""
     for begin in range(first, last, BLOCK):
         end = min(begin + BLOCK, last)
         for tree in range(roots.shape[0]):
+            descend_block(
+                matrix, begin, end, roots[tree], packed, programs, users, stack, nodes, active
+            )
             for i in range(begin, end):
-                node = find_leaf(matrix, i, roots[tree], packed, programs, users, stack)
-                out[i, tree] = -1 - packed[node, 0]
+                out[i, tree] = -1 - packed[nodes[i - begin], 0]
 
 
 @kernel
 def add_leaf_values(
-    matrix, first, last, roots, packed, programs, users, stack, values, groups, out
+    matrix, first, last, roots, packed, programs, users, stack, nodes, active, values, groups, out
 ):
     """Add up each row's leaf values over all trees, for rows from first to last.
 
@@ -70,10 +87,12 @@ def add_leaf_values(
     for begin in range(first, last, BLOCK):
         end = min(begin + BLOCK, last)
         for tree in range(roots.shape[0]):
+            descend_block(
+                matrix, begin, end, roots[tree], packed, programs, users, stack, nodes, active
+            )
+            column = tree % groups
             for i in range(begin, end):
-                node = find_leaf(matrix, i, roots[tree], packed, programs, users, stack)
-                leaf = -1 - np.int64(packed[node, 0])
-                column = tree % groups
+                leaf = -1 - np.int64(packed[nodes[i - begin], 0])
                 for t in range(values.shape[1]):
                     out[i, column + t] += values[leaf, t]
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
-from featurewright.kernels.descend import add_leaf_values, find_leaves, pack_nodes
+from featurewright.kernels.descend import BLOCK, add_leaf_values, find_leaves, pack_nodes
 from featurewright.kernels.grow import Grown
 from featurewright.kernels.leaves import number_leaves
 from featurewright.kernels.programs import UserFunctions
@@ -89,8 +89,19 @@ class Forest:
 
         def work(first: int, last: int) -> None:
             stack = np.empty(self.programs.shape[1] + 1, np.float32)
+            nodes, active = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
             find_leaves(
-                matrix, first, last, self.roots, self.packed, self.programs, users, stack, out
+                matrix,
+                first,
+                last,
+                self.roots,
+                self.packed,
+                self.programs,
+                users,
+                stack,
+                nodes,
+                active,
+                out,
             )
 
         _over_rows(work, len(matrix), n_jobs)
@@ -111,6 +122,7 @@ class Forest:
 
         def work(first: int, last: int) -> None:
             stack = np.empty(self.programs.shape[1] + 1, np.float32)
+            nodes, active = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
             add_leaf_values(
                 matrix,
                 first,
@@ -120,6 +132,8 @@ class Forest:
                 self.programs,
                 users,
                 stack,
+                nodes,
+                active,
                 self.values,
                 groups,
                 out,
