@@ -50,7 +50,7 @@ def compilation_notice() -> Iterator[None]:
 
     def tell() -> None:
         if not grow_tree.signatures:  # still neither compiled nor loaded from disk
-            _logger.warning("compiling the tree engine, once after installing: half a minute or so")
+            _logger.warning("compiling the tree engine, once after installing: up to a minute")
 
     timer = threading.Timer(_PATIENCE, tell)
     timer.daemon = True

@@ -114,7 +114,7 @@ def call_kernel(typing_context: Any, address: Any, arguments: Any) -> Any:
     """Call a kernel that returns nothing by its address, with a tuple of its arguments.
 
     A kernel called by its name is optimised again as part of its caller. One called by address is
-    compiled once: the heavy ones are, and the first use after installing takes half the time.
+    compiled once. The heavy ones are, which shortens the first use after installing.
     """
     if not isinstance(arguments, types.BaseTuple):
         return None
