@@ -31,19 +31,16 @@ def _fingerprint() -> str:
 _SOURCES = _fingerprint()
 
 
-def kernel(
-    function: Callable[..., Any] | None = None, *, allocates: bool = False, inline: bool = False
-) -> Any:
+def kernel(function: Callable[..., Any] | None = None, *, inline: bool = False) -> Any:
     """Compile a function that runs without the interpreter lock and is kept on disk.
+
+    Kernels make no arrays, so they are compiled without reference counting, which would otherwise
+    cost an atomic operation for every array of every call: on small nodes more than the work.
 
     Parameters
     ----------
     function : callable
         The function to compile.
-    allocates : bool
-        Whether it makes arrays. One that does not is compiled without reference counting, which
-        would otherwise cost an atomic operation for every array of every call: on small nodes
-        four times the work itself.
     inline : bool
         Whether to paste the function into its caller before compiling. Every level of calls is
         optimised again with all that it calls, so a function called from one place alone costs
@@ -62,7 +59,7 @@ def kernel(
             error_model="numpy",
             boundscheck=False,
             inline="always" if inline else "never",
-            _nrt=allocates,
+            _nrt=False,
         )(function)
 
     return compile_it if function is None else compile_it(function)
