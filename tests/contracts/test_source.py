@@ -19,7 +19,8 @@ FREE = LANGUAGE | {"metrics", "_sklearn_compat"}
 ENGINE = FREE | {"kernels", "tables"}
 METHODS = {"constructive", "paths", "fctree", "recursive", "landmarks"}
 GROWN = ENGINE | {"trees"}
-FINISHED = GROWN | METHODS | {"auto", "export"}
+SHARED = GROWN | {"estimators"}
+FINISHED = SHARED | METHODS | {"auto", "export"}
 MAY_IMPORT = {
     "expressions": set(),
     "datasets": LANGUAGE,
@@ -28,9 +29,12 @@ MAY_IMPORT = {
     "kernels": FREE,
     "tables": FREE,
     "trees": ENGINE,
-    **dict.fromkeys(METHODS, GROWN),
+    "estimators": GROWN,
+    **dict.fromkeys(METHODS, SHARED),
+    # Ensembles over kernel features may have our learners as members.
+    "landmarks": SHARED | {"constructive"},
     "export": GROWN,
-    "auto": GROWN | METHODS,
+    "auto": SHARED | METHODS,
     "report": FINISHED,
     "cli": FINISHED | {"report", "datasets"},
     # The front door shows every room.

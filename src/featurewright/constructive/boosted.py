@@ -11,19 +11,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
-from featurewright.constructive.base import ConstructiveLearner
-from featurewright.constructive.construction import (
+from featurewright.constructive.losses import Loss
+from featurewright.constructive.rounds import Rounds
+from featurewright.estimators.base import ConstructiveLearner
+from featurewright.estimators.construction import (
     Construction,
     Limits,
     make_settings,
-    number,
-    one_of,
     plan_construction,
-    whole_number,
 )
-from featurewright.constructive.losses import Loss
-from featurewright.constructive.progress import compilation_notice, progress
-from featurewright.constructive.rounds import Rounds
+from featurewright.estimators.parameters import number, one_of, whole_number
+from featurewright.estimators.progress import compilation_notice, progress
 from featurewright.trees.adaptive import adapt
 from featurewright.trees.forest import join
 from featurewright.trees.grammar import empty_library

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from featurewright.constructive.base import center_and_scale, from_units, in_units, plain_weights
 from featurewright.constructive.boosted import BoostedTrees
-from featurewright.constructive.construction import one_of
-from featurewright.constructive.documentation import (
+from featurewright.constructive.losses import AdaBoostMH, LogLoss, Loss, SquaredError
+from featurewright.estimators.base import center_and_scale, from_units, in_units, plain_weights
+from featurewright.estimators.documentation import (
     BOOSTED,
     BOOSTING,
     LIMITS,
@@ -22,7 +22,7 @@ from featurewright.constructive.documentation import (
     THREADS,
     documented,
 )
-from featurewright.constructive.losses import AdaBoostMH, LogLoss, Loss, SquaredError
+from featurewright.estimators.parameters import one_of
 from featurewright.tables import (
     MultiTarget,
     apply_class_weight,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from featurewright.constructive.documentation import (
+from featurewright.constructive.trees import CRITERION
+from featurewright.estimators.documentation import (
     FITTED,
     GROWTH,
     OUTPUT,
@@ -12,8 +13,7 @@ from featurewright.constructive.documentation import (
     THREADS,
     documented,
 )
-from featurewright.constructive.ensembles import GrownClassifier, GrownEnsemble, GrownRegressor
-from featurewright.constructive.trees import CRITERION
+from featurewright.estimators.ensembles import GrownClassifier, GrownEnsemble, GrownRegressor
 
 NUMBER = """
 n_estimators : int, default=100

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from featurewright.constructive.documentation import GROWTH, OUTPUT, SEARCH, documented
-from featurewright.constructive.ensembles import GrownClassifier, GrownEnsemble, GrownRegressor
+from featurewright.estimators.documentation import GROWTH, OUTPUT, SEARCH, documented
+from featurewright.estimators.ensembles import GrownClassifier, GrownEnsemble, GrownRegressor
 
 CRITERION = """
 criterion : str, optional

@@ -12,17 +12,15 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
-from featurewright.constructive.base import ConstructiveLearner, from_units
-from featurewright.constructive.construction import (
+from featurewright.estimators.base import ConstructiveLearner, from_units
+from featurewright.estimators.construction import (
     Construction,
     Limits,
     make_settings,
-    number,
     plan_construction,
-    rows_or_share,
-    whole_number,
 )
-from featurewright.constructive.progress import compilation_notice, progress
+from featurewright.estimators.parameters import number, rows_or_share, whole_number
+from featurewright.estimators.progress import compilation_notice, progress
 from featurewright.kernels.nodes import Target
 from featurewright.trees.adaptive import BATCH, adapt
 from featurewright.trees.forest import Forest, join

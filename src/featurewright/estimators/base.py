@@ -13,13 +13,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from featurewright.constructive.construction import (
-    CLASS_CRITERIA,
-    NUMBER_CRITERIA,
-    one_of,
-    wanted_operators,
-    whole_number,
-)
+from featurewright.estimators.construction import CLASS_CRITERIA, NUMBER_CRITERIA, wanted_operators
+from featurewright.estimators.parameters import one_of, whole_number
 from featurewright.expressions import Column, Expression, Feature
 from featurewright.kernels import criteria
 from featurewright.kernels.nodes import Target

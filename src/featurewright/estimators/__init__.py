@@ -1,0 +1,1 @@
+"""What the estimators of all methods share: parameters, reading tables, growing, transforming."""
