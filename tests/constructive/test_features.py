@@ -65,7 +65,9 @@ def test_the_best_feature_is_the_product(name):
     X, y = problem(name, 300)
     model = make(name, budget="50n").fit(X, y)
     assert set(model.features_[0].expression.columns()) == {0, 1}
-    assert model.features_[0].gain > 0.1
+    # Equal up to a factor or a monotone change, several formulas may share what the product gains.
+    both = [f.gain for f in model.features_ if set(f.expression.columns()) == {0, 1}]
+    assert sum(both) > 0.25
     assert {"x0 * x1", "x0 / x1", "x1 / x0"} & {feature.name for feature in model.features_[:10]}
 
 

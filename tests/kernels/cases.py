@@ -20,7 +20,7 @@ from tests.naive import split as naive
 from tests.naive.criteria import CLASS_CRITERIA
 from tests.naive.streams import Stream
 
-from featurewright.kernels.bins import THRESHOLDS
+from featurewright.kernels.bins import EXACT_ROWS, THRESHOLDS
 from featurewright.kernels.split import refine_threshold, score_values
 
 
@@ -83,11 +83,20 @@ class Case:
         """Give how far rounding may move a score."""
         return max(self.close["abs"], self.close["rel"] * abs(score))
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether whole class weights are few enough to be packed, and no split is forbidden."""
+        settings = self.settings
+        packed = self.node.shop.rows.packing[1] == 1
+        return packed and settings["min_rows"] == 1 and settings["min_weight"] <= 0
+
     def sampled_values(self) -> np.ndarray:
         """Give the smallest value and those of a few rows, one in every stretch of rows."""
-        step = len(self.x) // THRESHOLDS
-        first = Stream(int(self.state["random"])).below(step)
-        places = [t * step + (first + 5 * t) % step for t in range(1, THRESHOLDS)]
+        n = len(self.x)
+        count = min(n, 2 * THRESHOLDS if n <= EXACT_ROWS else THRESHOLDS)
+        bits = Stream(int(self.state["random"])).bits()
+        jitter = [((bits >> t) & 0xFFFF) * (n // count) >> 16 for t in range(count)]
+        places = [t * n // count + jitter[t] for t in range(1, count)]
         values = np.array([naive_bins.value_range(self.x)[0], *self.x[places]], np.float64)
         return values[np.isfinite(values)]
 

@@ -21,6 +21,7 @@ from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 from tests.naive.streams import Stream
 
 from featurewright.kernels.bins import EXACT_ROWS, FEW_ROWS, MAX_BINS
+from featurewright.kernels.criteria import RATIO
 from featurewright.kernels.split import score_values
 
 limits = st.sampled_from(
@@ -45,7 +46,8 @@ def test_best_threshold_of_few_rows_is_the_best_of_all(
 ):
     l2 = l2 if criterion in SUM_CRITERIA else 0.0
     case = Case(seed, n, criterion, missing=missing, whole=whole, kind=kind, l2=l2, **limits)
-    check_best(case, naive.thresholds(case.x))
+    exact = not case.is_quick or criterion > RATIO
+    check_best(case, naive.thresholds(case.x) if exact else case.sampled_values())
 
 
 @given(
@@ -227,7 +229,7 @@ def test_perfect_means_that_two_classes_are_told_apart(
 
 
 def test_the_threshold_is_worked_out_only_for_a_better_score():
-    case = Case(1, 30, 0)
+    case = Case(1, 30, 0, whole=False)
     best = case.score()
     assert not np.isnan(case.state["threshold"])
     assert case.score(best_so_far=best) == best

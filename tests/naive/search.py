@@ -10,8 +10,18 @@ from tests.naive.streams import Stream
 
 from featurewright.expressions.opcodes import END, IS, operator_symbol
 
-# Scores a program, given the best score so far: missing values are parted only to beat it.
-Score = Callable[[list[int], np.float32], tuple[float, bool]]
+# Scores a program, given the best score so far, as missing values are parted only to beat it, and
+# the stream that thresholds are drawn from.
+Score = Callable[[list[int], np.float32, Stream], tuple[float, bool]]
+
+
+def shape_of(program: list[int]) -> int:
+    """Hash the operators of a program and their places into 256 heaps."""
+    shape = 0
+    for symbol in program:
+        kind = 0 if symbol >= 0 else 1 + ((-1 - int(symbol)) & 0xFF)
+        shape = (shape * 37 + kind) % 2**64
+    return ((shape + 1) * 0x9E3779B97F4A7C15 % 2**64) >> 56
 
 
 class Search:
@@ -80,7 +90,7 @@ class Search:
         self.tries += 1
         if program in self.candidates:
             return None
-        score, is_perfect = self.score(program, self.best_score)
+        score, is_perfect = self.score(program, self.best_score, self.stream)
         self.candidates.append(program)
         self.scores.append(score)
         if score > -np.inf and (self.best < 0 or score > self.least_improvement()):
@@ -102,13 +112,25 @@ class Search:
         return []
 
     def random(self, stock_size: int) -> None:
-        """Draw a stock of complete random programs, then score it in a random order."""
+        """Draw a stock of complete random programs and sort it by shape, then score some.
+
+        Twice one of each of as many parts of the stock as the budget has candidates, beginning with
+        a random part; then all that is left.
+        """
         stock = [self.complete(self.begin()) for _ in range(stock_size)]
-        place = self.stream.below(stock_size)
-        step = 2 * self.stream.below(stock_size // 2) + 1
-        while not self.is_over and self.tries < stock_size:
-            self.try_out(stock[place])
-            place = (place + step) % stock_size
+        stock.sort(key=shape_of)
+        parts = min(self.budget, stock_size)
+        first = self.stream.below(parts)
+        for turn in range(2 * parts):
+            if self.is_over:
+                return
+            part = (first + turn) % parts
+            begin, end = part * stock_size // parts, (part + 1) * stock_size // parts
+            self.try_out(stock[begin + self.stream.below(end - begin)])
+        for program in stock:
+            if self.is_over:
+                return
+            self.try_out(program)
 
     def guided(self, *, look_ahead: bool) -> None:
         """Append, one by one, the next symbol of the best completion so far; then start again."""

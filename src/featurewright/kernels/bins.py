@@ -14,7 +14,9 @@ MAX_BINS = 128  # the code after the last bin means missing, so codes fit a byte
 SAMPLE = 32  # values looked at to find where the mass lies
 
 _INT_MAX = np.int32(2**31 - 1)
-_LARGEST_KEY = np.int32(0x7F7FFFFF)  # the key of the largest finite float32
+LARGEST_KEY = np.int32(0x7F7FFFFF)  # the key of the largest finite float32
+_ABOVE_ALL = np.int32(0x7F800000)  # the keys of the infinities
+_BELOW_ALL = np.int32(-0x7F800001)
 _INFINITE = np.float32(np.inf)
 _ZERO = np.float32(0.0)
 
@@ -43,13 +45,14 @@ def value_range(values, row, n, state):
         low = min(low, key)
         high = max(high, key)
     # A NaN's key lies beyond every finite key, at the end that its sign bit chooses.
-    if high > _LARGEST_KEY or low < -_LARGEST_KEY - 1:
-        smallest, largest = _INFINITE, -_INFINITE
-        for i in range(np.uint64(n)):
+    if high > LARGEST_KEY or low < -LARGEST_KEY - 1:
+        low, high = _ABOVE_ALL, _BELOW_ALL
+        for i in range(np.uint64(padded(n))):
             x = values[row, i]
-            smallest = x if x < smallest else smallest
-            largest = x if x > largest else largest
-        state.low, state.high = smallest, largest
+            key = order_key(x)
+            low = min(low, key if x == x else _INT_MAX)
+            high = max(high, key if x == x else np.int32(-_INT_MAX))
+        state.low, state.high = key_value(low), key_value(high)
         return True
     state.low, state.high = key_value(low), key_value(high)
     return False
@@ -219,6 +222,27 @@ def left_packed(values, row, packed, threshold, n):
         w = packed[i]
         total += w if x <= threshold else np.int64(0)
     return total
+
+
+@kernel(inline=True)
+def left_narrow(values, row, narrow, threshold, n):
+    """Do what `left_packed` does with weights packed into 32 bits."""
+    row = np.uint64(row)
+    total = np.uint32(0)
+    for i in range(np.uint64(padded(n))):
+        x = values[row, i]
+        w = narrow[i]
+        total = np.uint32(total + (w if x <= threshold else np.uint32(0)))
+    return np.uint64(total)
+
+
+@kernel(inline=True)
+def threshold_place(t, count, n, bits):
+    """Choose the row whose value is the t-th of so many thresholds: a random one of its part."""
+    begin = np.uint64(t) * np.uint64(n) // np.uint64(count)
+    share = np.uint64(n) // np.uint64(count)
+    jitter = (bits >> np.uint64(t)) & np.uint64(0xFFFF)
+    return begin + (jitter * share >> np.uint64(16))
 
 
 @kernel

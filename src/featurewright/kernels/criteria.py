@@ -17,8 +17,11 @@ SQUARES = 5  # variance summed over target columns; with L2 and hessians: second
 EDGE_STUMP = 6  # AdaBoost.MH, one vote vector for both sides with opposite signs
 EDGE_TREE = 7  # AdaBoost.MH, a vote vector on each side
 
+ROUNDING = np.float32(2e-6)  # scores that differ by less, relative to themselves, are equal
 WHOLE_LIMIT = 2048  # a single boundary of whole weights up to here looks its logarithms up
 
+APART = np.float32(np.inf)  # the threshold that parts known values from missing ones
+WORST = np.float32(-np.inf)  # the score of a split that is not allowed
 _ZERO = np.float32(0.0)
 _COUNTS = np.arange(WHOLE_LIMIT + 1, dtype=np.float64)
 _WHOLE = (_COUNTS * np.log2(np.maximum(_COUNTS, 1.0))).astype(np.float32)
@@ -56,7 +59,7 @@ def xlogx(x):
 @kernel(inline=True)
 def xlogx_whole(x):
     """Look up x log2 x for a whole weight up to WHOLE_LIMIT."""
-    return _WHOLE[np.int64(x)]
+    return _WHOLE[np.uint64(np.int64(x))]
 
 
 @kernel(inline=True)
@@ -195,28 +198,3 @@ def score_boundary(left, total, n_stats, criterion, l2, known, whole_weights, ou
         whole = xlogx(weight)
         sides = xlogx(part) + xlogx(rest)
     return finish_entropy(within, sides, base + whole, whole, criterion, known)
-
-
-@kernel
-def score_packed(packed, bits, totals, n_stats, criterion, state):
-    """Score one split by entropy from packed whole class weights, all values known.
-
-    The same as `score_boundary` after unpacking, without storing anything in between: on small
-    nodes this is what a candidate costs.
-    """
-    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    rest = np.uint64(packed)
-    within, base, part = _ZERO, _ZERO, _ZERO
-    apart = True
-    for p in range(np.uint64(n_stats)):
-        x, t = np.float32(np.int64(rest & mask)), totals[p]
-        rest = rest >> np.uint64(bits)
-        within += xlogx_whole(x) + xlogx_whole(t - x)
-        base -= xlogx_whole(t)
-        part += x
-        apart &= (x == _ZERO) | (x == t)
-    weight = totals[n_stats]
-    whole = xlogx_whole(weight)
-    sides = xlogx_whole(part) + xlogx_whole(weight - part)
-    state.perfect = np.int64(apart and n_stats == 2)
-    return finish_entropy(within, sides, base + whole, whole, criterion, np.float32(1.0))

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from featurewright.expressions import opcodes as op
-from featurewright.kernels.bins import EXACT_ROWS, FEW_ROWS, MAX_BINS, THRESHOLDS
+from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS, THRESHOLDS
+from featurewright.kernels.criteria import APART, WORST
 from featurewright.kernels.grammar import Grammar
 from featurewright.kernels.jit import call_kernel, kernel, kernel_address
 from featurewright.kernels.nodes import is_pure, part_rows, prepare, route_missing, search_node
 from featurewright.kernels.operators import MAX_USER_ARITY
 from featurewright.kernels.programs import CHUNK, LANES, Desk, UserFunctions, run_rows
+from featurewright.kernels.quick import FORM
 from featurewright.kernels.records import SETTINGS, STATE, make_record
 from featurewright.kernels.search import (
     FROM_BUFFER,
@@ -23,8 +25,7 @@ from featurewright.kernels.search import (
     Tally,
     score_candidate,
 )
-from featurewright.kernels.split import APART, WORST
-from featurewright.kernels.stock import Stock, fill_stock, search_stock
+from featurewright.kernels.stock import SHAPES, Stock, fill_stock, search_stock
 from featurewright.kernels.sums import Bench, Rows
 
 _ZERO = np.float32(0.0)
@@ -102,7 +103,10 @@ def make_workshop(
             weights=np.empty((stat_rows, count), np.float32),
             segments=np.empty(n_stats + 2, np.int64),
             packed=np.empty(count + LANES, np.int64),
-            packing=np.zeros(2, np.int64),
+            narrow=np.empty(count + LANES, np.uint32),
+            packing=np.zeros(3, np.int64),
+            sum_packed=np.empty(1, np.uint64),
+            entropy=np.empty(2, np.float32),
             totals=np.empty(n_stats + 2, np.float32),
         )
 
@@ -139,8 +143,11 @@ def make_workshop(
         stock=Stock(
             programs=np.empty((stock, width), np.int32),
             draws=np.empty(stock, np.int32),
+            drawn=np.empty(stock, np.int32),
             stamps=np.empty(stock, np.int32),
             table=np.empty(4 * stock, np.int32),
+            places=np.empty(SHAPES + 1, np.int64),
+            forms=np.empty((stock, FORM), np.int32),
         ),
         sample_ids=np.empty(part, np.int32),
         spare=np.empty(n + 1, np.int32),
@@ -277,9 +284,9 @@ def find_split(
         return
     zero = np.int64(0)
     call_kernel(settings.runner, (tally.best, zero, columns, row_ids, start, n, users, desk))
-    coarse = not settings.random_threshold and not state.best_many and EXACT_ROWS < n <= FEW_ROWS
+    coarse = not settings.random_threshold and state.best_few
     apart = state.best_threshold == APART
-    if coarse and not state.best_is_level and not state.best_perfect and not apart:
+    if coarse and not state.best_is_level and not apart:
         call_kernel(
             settings.scorer,
             (

@@ -6,7 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from featurewright.kernels.criteria import INFORMATION, RATIO, WHOLE_LIMIT, score_boundaries
+from featurewright.kernels.criteria import (
+    APART,
+    INFORMATION,
+    RATIO,
+    WHOLE_LIMIT,
+    WORST,
+    score_boundaries,
+    xlogx_whole,
+)
 from featurewright.kernels.jit import call_kernel, kernel
 from featurewright.kernels.programs import LANES, gather_all, padded
 from featurewright.kernels.random import draw_unit
@@ -18,12 +26,11 @@ from featurewright.kernels.search import (
     search_columns,
     search_expressions,
 )
-from featurewright.kernels.split import APART, WORST
 from featurewright.kernels.sums import known_totals, sum_left
 
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
-_PACKED_ROWS = 32
+_PACKED_ROWS = 64
 _NOTHING = np.float32(2e-6)  # targets are of order one: smaller differences are rounding
 
 
@@ -36,29 +43,55 @@ class Target(NamedTuple):
 
 
 @kernel(inline=True)
-def pack_weights(rows, n, present):
-    """Give each class bits of its own in one whole number per row, if its weight fits them."""
-    bits = 64
+def class_bits(totals, present, bits):
+    """Part so many bits among the classes; give each one's share, 0 where a weight is too large."""
     classes = 1
     while classes < present:
         classes *= 2
         bits //= 2
-    bits = min(bits, 32)  # a sign bit stays free
-    rows.packing[0] = 0
-    rows.packing[1] = 0
-    if classes > 16 or n > _PACKED_ROWS * present:  # whole classes at a time are faster then
-        return
+    bits = min(bits, 24)  # what a float32 counts exactly
     for p in range(present):
-        if rows.totals[p] >= np.float32(2.0) ** np.float32(bits - 1):
-            return
-    rows.packing[0] = bits
+        if bits == 0 or totals[p] >= np.float32(2.0) ** np.float32(bits):
+            return 0
+    return bits
+
+
+@kernel(inline=True)
+def pack_weights(rows, n, present):
+    """Give each class bits of its own in one whole number per row, if its weight fits them."""
     rows.packing[1] = np.int64(rows.totals[present] <= np.float32(WHOLE_LIMIT))
+    narrow = class_bits(rows.totals, present, 32)
+    wide = 0
+    # With many rows whole classes at a time are faster than wide numbers.
+    if narrow == 0 and n <= _PACKED_ROWS * present:
+        wide = class_bits(rows.totals, present, 64)
+    bits = max(narrow, wide)
+    rows.packing[0] = bits
+    rows.packing[2] = np.int64(narrow > 0)
+    if bits == 0 or rows.packing[1] == 0:
+        rows.packing[0] = 0
+        rows.packing[1] = 0
+        return
+    base = _ZERO
+    total = np.uint64(0)
+    for p in range(present):
+        total |= np.uint64(np.int64(rows.totals[p])) << np.uint64(p * bits)
+        base -= xlogx_whole(rows.totals[p])
+    rows.sum_packed[0] = total
+    rows.entropy[1] = xlogx_whole(rows.totals[present])
+    rows.entropy[0] = base + rows.entropy[1]
     zero = np.uint64(0)
     for p in range(present):
-        shift = np.int64(p * bits)
-        for i in range(rows.segments[p], rows.segments[p + 1]):
-            rows.packed[i] = np.int64(rows.weights[zero, i]) << shift
+        shift = np.uint64(p * bits)
+        first, last = np.uint64(rows.segments[p]), np.uint64(rows.segments[p + 1])
+        if narrow:
+            for i in range(first, last):
+                rows.narrow[i] = np.uint32(np.int64(rows.weights[zero, i])) << np.uint32(shift)
+        else:
+            for i in range(first, last):
+                rows.packed[i] = np.int64(rows.weights[zero, i]) << np.int64(shift)
     for i in range(n, padded(n)):
+        rows.narrow[i] = 0
         rows.packed[i] = 0
 
 

@@ -77,9 +77,9 @@ def vector_one(opcode, parameter, buffer, a, out, n):
             buffer[out, i] = apply_one(opcode, parameter, buffer[a, i])
 
 
-@kernel
-def vector_two(opcode, buffer, a, b, out, n):
-    """Apply a binary operator to two rows of the buffer."""
+@kernel(inline=True)
+def combine(opcode, buffer, a, b, out, n):
+    """Apply an arithmetic operator to two rows of the buffer."""
     a, b, out = np.uint64(a), np.uint64(b), np.uint64(out)
     if opcode == op.ADD:
         for i in range(np.uint64(n)):
@@ -90,9 +90,17 @@ def vector_two(opcode, buffer, a, b, out, n):
     elif opcode == op.MUL:
         for i in range(np.uint64(n)):
             buffer[out, i] = apply_two(op.MUL, buffer[a, i], buffer[b, i])
-    elif opcode == op.DIV:
+    else:
         for i in range(np.uint64(n)):
             buffer[out, i] = apply_two(op.DIV, buffer[a, i], buffer[b, i])
+
+
+@kernel
+def vector_two(opcode, buffer, a, b, out, n):
+    """Apply a binary operator to two rows of the buffer."""
+    a, b, out = np.uint64(a), np.uint64(b), np.uint64(out)
+    if opcode <= op.DIV:
+        combine(opcode, buffer, a, b, out, n)
     elif opcode == op.MIN:
         for i in range(np.uint64(n)):
             buffer[out, i] = apply_two(op.MIN, buffer[a, i], buffer[b, i])

@@ -25,7 +25,13 @@ def draw_below(state, bound):
     return np.int64((next_bits(state) * np.uint64(bound)) >> np.uint64(32))
 
 
+@kernel(inline=True)
+def as_unit(bits):
+    """Make 32 random bits a float64 in [0, 1)."""
+    return np.float64(bits) * 2.3283064365386963e-10
+
+
 @kernel
 def draw_unit(state):
     """Draw a float64 in [0, 1) with 32 random bits."""
-    return np.float64(next_bits(state)) * 2.3283064365386963e-10
+    return as_unit(next_bits(state))

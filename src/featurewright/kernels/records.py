@@ -49,7 +49,8 @@ STATE = np.dtype(
         ("remembered", np.int64),  # programs in the hash table
         # the candidate just scored
         ("boundary", np.int64),
-        ("many", np.int64),  # it is compared by more than a few thresholds
+        ("many", np.int64),  # it is to be compared by more than a few thresholds
+        ("few", np.int64),  # it was compared by a few thresholds
         ("missing", np.int64),  # some of its values are missing
         ("perfect", np.int64),  # it separates the last two classes: nothing scores higher
         ("low", np.float32),
@@ -60,7 +61,7 @@ STATE = np.dtype(
         ("best_threshold", np.float32),
         ("best_is_level", np.int64),
         ("best_perfect", np.int64),
-        ("best_many", np.int64),
+        ("best_few", np.int64),
     ],
     align=True,
 )

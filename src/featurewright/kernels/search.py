@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from featurewright.expressions import opcodes as op
+from featurewright.kernels.criteria import APART, ROUNDING, WORST
 from featurewright.kernels.grammar import complete, fingerprint, take_choice
 from featurewright.kernels.jit import call_kernel, kernel
 from featurewright.kernels.programs import gather, program_length, run_operators
 from featurewright.kernels.random import draw_below
-from featurewright.kernels.split import APART, WORST, refine_threshold, score_at, score_values
+from featurewright.kernels.split import refine_threshold, score_at, score_values
 
 RANDOM_SEARCH = 1
 STEP = 2
@@ -23,8 +24,6 @@ FROM_BUFFER = np.int64(1)
 AGAIN = np.int64(2)
 REFINE = np.int64(4)
 RAW = np.int64(8)  # there are few raw columns: they are worth more than a few thresholds
-
-_ROUNDING = np.float32(2e-6)
 
 
 class Library(NamedTuple):
@@ -88,14 +87,24 @@ def keep_if_best(programs, k, score, threshold, is_level, best, state):
 
     Candidates that part the rows alike, perhaps with the sides exchanged, tie: the first one stays.
     """
-    better = score > state.best_score + _ROUNDING * abs(state.best_score)
+    better = score > state.best_score + ROUNDING * abs(state.best_score)
     if better or (state.best_score == WORST and score > WORST):
         state.best_score = score
         state.best_threshold = threshold
         state.best_is_level = is_level
         state.best_perfect = state.perfect
-        state.best_many = state.many
+        state.best_few = state.few
         copy_program(programs, k, best, 0, programs.shape[1])
+
+
+@kernel(inline=True)
+def note_score(programs, p, k, score, is_level, tally, state):
+    """Note the score of program p as the node's k-th candidate, and keep it if it is the best."""
+    tally.scores[k] = score
+    tally.thresholds[k] = state.threshold
+    state.scored += 1
+    tests_level = np.int64(is_level and state.threshold != APART)
+    keep_if_best(programs, p, score, state.threshold, tests_level, tally.best, state)
 
 
 @kernel(inline=True)
@@ -137,8 +146,8 @@ def write_candidate(k, d, which, settings, grammar, library, found, state):
     return complete(grammar, programs, found.visited, k, d, state)
 
 
-@kernel(inline=True)
-def score_one(
+@kernel
+def score_candidate(
     programs,
     p,
     k,
@@ -159,7 +168,7 @@ def score_one(
 
     `how` has the flag FROM_BUFFER where the rows' columns are in the buffer; else the program's
     values are in the desk already. AGAIN scores the candidate's own threshold. REFINE looks for a
-    better threshold near that of the best candidate.
+    better threshold near that of the best candidate. Other kernels call this one by address.
     """
     row = np.int64(0)
     levels = levels_of(programs, p, n_levels)
@@ -194,49 +203,7 @@ def score_one(
         score = score_values(
             values, row, rows, n, n_stats, settings, bench, levels, state.best_score, state
         )
-    tally.scores[k] = score
-    tally.thresholds[k] = state.threshold
-    state.scored += 1
-    tests_level = np.int64(is_level and state.threshold != APART)
-    keep_if_best(programs, p, score, state.threshold, tests_level, tally.best, state)
-
-
-@kernel
-def score_candidate(
-    programs,
-    p,
-    k,
-    how,
-    rows,
-    n,
-    n_stats,
-    settings,
-    n_levels,
-    users,
-    tally,
-    bench,
-    desk,
-    buffer,
-    state,
-):
-    """Score one candidate; this is what other kernels call by address."""
-    score_one(
-        programs,
-        p,
-        k,
-        how,
-        rows,
-        n,
-        n_stats,
-        settings,
-        n_levels,
-        users,
-        tally,
-        bench,
-        desk,
-        buffer,
-        state,
-    )
+    note_score(programs, p, k, score, is_level, tally, state)
 
 
 @kernel
@@ -417,10 +384,26 @@ def search_columns(
 
 @kernel
 def choose_survivors(scores, order, count, kept):
-    """Move the `kept` highest-scoring of the first `count` entries of the order to its front."""
-    for place in range(kept):
-        best = place
-        for other in range(place + 1, count):
-            if scores[order[other]] > scores[order[best]]:
-                best = other
-        order[place], order[best] = order[best], order[place]
+    """Move the `kept` highest-scoring of the first `count` entries of the order to its front.
+
+    Quickselect: the part that the last survivor is in is parted again until it is known.
+    """
+    low, high = np.int64(0), count - 1
+    while low < high:
+        pivot = scores[order[(low + high) // 2]]
+        i, j = low, high
+        while i <= j:
+            while scores[order[i]] > pivot:
+                i += 1
+            while scores[order[j]] < pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if kept - 1 <= j:
+            high = j
+        elif kept - 1 >= i:
+            low = i
+        else:
+            return

@@ -12,17 +12,18 @@ from featurewright.kernels.bins import (
     accumulate,
     add_to_bins,
     clipped_range,
-    left_packed,
     level_codes,
     range_codes,
     rank_codes,
     sum_bins,
     threshold_after,
+    threshold_place,
     value_range,
 )
-from featurewright.kernels.criteria import RATIO, score_boundaries, score_boundary, score_packed
+from featurewright.kernels.criteria import APART, ROUNDING, WORST, score_boundaries, score_boundary
 from featurewright.kernels.jit import kernel
-from featurewright.kernels.random import draw_below, draw_unit
+from featurewright.kernels.quick import is_quick, score_quickly
+from featurewright.kernels.random import draw_below, draw_unit, next_bits
 from featurewright.kernels.sums import (
     add_left,
     count_up_to,
@@ -33,8 +34,6 @@ from featurewright.kernels.sums import (
     take_totals,
 )
 
-WORST = np.float32(-np.inf)
-APART = np.float32(np.inf)  # the threshold that parts known values from missing ones
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
 
@@ -234,13 +233,13 @@ def try_thresholds(values, row, rows, n, n_stats, settings, bench, state):
     if not state.low < state.high:
         return WORST
     take_totals(values, row, rows, n, n_stats, by_class, missing, total)
-    step, no = n // THRESHOLDS, np.int64(0)
+    no = np.int64(0)
     counts = left.shape[0] - 1
     if settings.min_rows > 1:
         total[counts] = np.float32(count_up_to(values, row, n, state.high))
-    first = draw_below(state, step)  # rows may come in a pattern
+    bits = next_bits(state)
     for t in range(THRESHOLDS):
-        threshold = state.low if t == 0 else values[row, t * step + (first + 5 * t) % step]
+        threshold = state.low if t == 0 else values[row, threshold_place(t, THRESHOLDS, n, bits)]
         # Nothing is right of the largest value, though rounded sums may differ by a little.
         threshold = threshold if threshold < state.high else np.float32(np.nan)
         bench.tried[t] = threshold
@@ -251,13 +250,16 @@ def try_thresholds(values, row, rows, n, n_stats, settings, bench, state):
     return choose_boundary(rows, n_stats, settings, bench, few, few, state)
 
 
-@kernel(inline=True)
+@kernel
 def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_so_far, state):
     """Score a candidate's values, and the split of missing from known where some are missing.
 
     That split has an infinite threshold: every known value goes left.
     """
     state.missing = 0
+    if n_levels == 0 and is_quick(rows, settings, state.many):
+        state.missing = np.int64(value_range(values, row, n, state))
+        return score_quickly(values, row, rows, n, n_stats, settings, best_so_far, state)
     score = score_known(
         values, row, rows, n, n_stats, settings, bench, n_levels, best_so_far, state
     )
@@ -300,6 +302,7 @@ def score_known(values, row, rows, n, n_stats, settings, bench, n_levels, best_s
     """
     is_level = np.int64(n_levels > 0)
     state.threshold = np.float32(np.nan)  # until there is one
+    state.few = 0
     if settings.random_threshold:
         missing = np.int64(value_range(values, row, n, state))
         state.missing = missing
@@ -308,16 +311,11 @@ def score_known(values, row, rows, n, n_stats, settings, bench, n_levels, best_s
             return WORST
         drawn = draw_threshold(values, row, n, is_level, state)
         state.threshold = drawn
-        simple = not missing and not is_level and settings.criterion <= RATIO
-        if simple and rows.packing[1] and settings.min_rows == 1 and settings.min_weight <= _ZERO:
-            packed = left_packed(values, row, rows.packed, drawn, n)
-            return score_packed(
-                packed, rows.packing[0], rows.totals, n_stats, settings.criterion, state
-            )
         return score_at(
             values, row, rows, n, n_stats, settings, bench, drawn, is_level, missing, state
         )
     if not is_level and not state.many and EXACT_ROWS < n <= FEW_ROWS:
+        state.few = 1
         score = try_thresholds(values, row, rows, n, n_stats, settings, bench, state)
         if score > WORST:
             state.threshold = bench.tried[state.boundary]
@@ -338,10 +336,10 @@ def score_known(values, row, rows, n, n_stats, settings, bench, n_levels, best_s
 @kernel
 def refine_threshold(values, rows, n, n_stats, settings, bench, state):
     """Look among many thresholds for a better one than the few a candidate was compared by."""
-    row, n_bins, no = np.int64(0), np.int64(MAX_BINS), np.int64(0)
-    clipped_range(values, row, n, state)
-    range_codes(values, row, n, state.low, state.high, n_bins, bench.codes)
+    row, no = np.int64(0), np.int64(0)
+    n_bins = put_into_bins(values, row, n, bench, no, state)
     fill_bins(rows, n, n_stats, settings, bench, n_bins)
     score = best_of_bins(rows, n_stats, settings, bench, n_bins, no, state)
-    if score > state.best_score:
+    # An equally good one lies halfway between two values instead of on one.
+    if score >= state.best_score - ROUNDING * abs(state.best_score):
         state.best_threshold = threshold_after(values, row, n, bench.codes, state.boundary)

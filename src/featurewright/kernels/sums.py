@@ -23,7 +23,11 @@ class Rows(NamedTuple):
     weights: np.ndarray  # float32[statistics, rows]
     segments: np.ndarray  # int64[statistics + 1]
     packed: np.ndarray  # int64[rows]: weights, each class in bits of its own
-    packing: np.ndarray  # int64[2]: bits of a class, 0 where weights do not fit; 1 if few in all
+    narrow: np.ndarray  # uint32[rows]: the same in 32 bits
+    packing: np.ndarray  # int64[3]: bits of a class, 0 where weights do not fit; 1 if few in all;
+    # 1 if they fit 32 bits
+    sum_packed: np.ndarray  # uint64[1]: all packed weights added up
+    entropy: np.ndarray  # float32[2]: of the classes, times the weight; x log2 x of the weight
     totals: np.ndarray  # float32[statistics + 1]: of each statistic, then of the weight
 
 
@@ -88,7 +92,7 @@ def unpack_left(packed, n_stats, rows, left, column):
 @kernel
 def add_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, column):
     """Sum what lies left of one threshold, or at one level, into a column; packed if it can be."""
-    if rows.packing[0] > 0 and not is_level:
+    if rows.packing[0] > 0 and not rows.packing[2] and not is_level:
         packed = left_packed(values, row, rows.packed, threshold, n)
         unpack_left(packed, n_stats, rows, left, column)
     else:
