@@ -250,7 +250,7 @@ def try_thresholds(values, row, rows, n, n_stats, settings, bench, state):
     return choose_boundary(rows, n_stats, settings, bench, few, few, state)
 
 
-@kernel
+@kernel(inline=True)
 def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_so_far, state):
     """Score a candidate's values, and the split of missing from known where some are missing.
 

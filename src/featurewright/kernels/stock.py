@@ -8,18 +8,16 @@ import numpy as np
 
 from featurewright.expressions import opcodes as op
 from featurewright.kernels.grammar import fingerprint
-from featurewright.kernels.jit import kernel
-from featurewright.kernels.programs import program_length, run_operators
+from featurewright.kernels.jit import call_kernel, kernel
 from featurewright.kernels.quick import OTHER, is_quick, note_form, run_form, score_quickly
 from featurewright.kernels.random import draw_below
 from featurewright.kernels.search import (
+    FROM_BUFFER,
     copy_program,
-    levels_of,
     note_score,
     spent,
     write_candidate,
 )
-from featurewright.kernels.split import score_values
 
 SHAPES = 256  # programs are sorted into so many heaps by the operators they apply
 
@@ -123,10 +121,9 @@ def search_stock(
     width = found.programs.shape[1]
     parts = min(settings.budget, size)
     part = draw_below(state, parts)
-    n_columns = np.int64(grammar.n_levels.shape[0])
+    n_columns, no = np.int64(grammar.n_levels.shape[0]), np.int64(0)
     state.node += 1
-    state.many = settings.many_thresholds
-    quick = is_quick(rows, settings, state.many)
+    quick = is_quick(rows, settings, settings.many_thresholds)
     while not spent(settings.budget, state) and state.tries < 2 * parts + size:
         if state.tries < 2 * parts:
             begin = part * size // parts
@@ -141,20 +138,29 @@ def search_stock(
             continue
         stock.stamps[p] = state.node
         k = state.scored
-        levels = levels_of(stock.programs, p, grammar.n_levels)
-        simple = stock.forms[p, 0] != OTHER
-        if simple:
+        if quick and stock.forms[p, 0] != OTHER:
             row = run_form(stock.forms, p, buffer, n_columns, n, state)
-        else:
-            length = program_length(stock.programs, p)
-            row = run_operators(
-                stock.programs, p, length, buffer, n_columns, n, users, desk.stack, desk.operands
-            )
-        if quick and simple:
             score = score_quickly(buffer, row, rows, n, n_stats, settings, state.best_score, state)
+            note_score(stock.programs, p, k, score, no, tally, state)
         else:
-            score = score_values(
-                buffer, row, rows, n, n_stats, settings, bench, levels, state.best_score, state
+            call_kernel(
+                settings.scorer,
+                (
+                    stock.programs,
+                    p,
+                    k,
+                    FROM_BUFFER,
+                    rows,
+                    n,
+                    n_stats,
+                    settings,
+                    grammar.n_levels,
+                    users,
+                    tally,
+                    bench,
+                    desk,
+                    buffer,
+                    state,
+                ),
             )
-        note_score(stock.programs, p, k, score, np.int64(levels > 0), tally, state)
         copy_program(stock.programs, p, found.programs, k, width)
