@@ -14,9 +14,9 @@ _ROWS = 256  # rows of the kernel matrix looked at together
 def target_alignment(K: Any, y: Any) -> float:
     """Measure how well a kernel matrix agrees with classes.
 
-    The cosine between the kernel matrix and the ideal one, which is 1 for two rows of the same class
-    and -1 for two rows of different classes. A row's similarity with itself does not count. No
-    second matrix is made.
+    The cosine between the kernel matrix and the ideal one, which is 1 for two rows of one class and
+    -1 for two rows of different classes. A row's similarity with itself does not count. No second
+    matrix is made.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class GrownEnsemble(ConstructiveLearner):
     _title = "growing trees"
 
     # What a subclass without the parameter does.
-    n_estimators = 1
+    n_estimators: Any = 1
     max_samples: Any = None
     oob_score = False
     warm_start = False

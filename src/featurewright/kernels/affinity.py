@@ -9,7 +9,7 @@ from featurewright.kernels.jit import kernel
 
 @kernel
 def number_depth_first(roots, left, depth, stack, place, own, meet):
-    """Number leaves from left to right; note what each shares with itself and its left neighbour.
+    """Give leaves numbers from left to right; note what neighbours share.
 
     `place` is by leaf number, the others by place: `own` is the length of the path to the leaf and
     `meet` that of the part in common with the leaf before it in the same tree, else 0. What two
@@ -108,9 +108,9 @@ def add_shared(
                 for j in range(n_block):
                     table[leaf - low, j] /= max(own[leaf], own[others[tree, first + j]])
         for i in range(np.uint64(end - begin)):
-            leaf = np.uint64(rows[tree, begin + np.int64(i)] - low)
+            mine = np.uint64(rows[tree, begin + np.int64(i)] - low)
             for j in range(width):
-                sums[i, j] += table[leaf, j]
+                sums[i, j] += table[mine, j]
 
 
 @kernel

@@ -16,7 +16,7 @@ _HALF = np.float32(0.5)
 
 @kernel
 def number_breadth_first(roots, left, order, parent):
-    """Number nodes breadth first within each tree, trees one after the other.
+    """Give nodes numbers breadth first within each tree, trees one after the other.
 
     `order` gives the node of each number, `parent` the number of its parent, -1 at a root. A tree's
     numbers are those of its nodes, so `order` can be the queue of the walk.
@@ -81,8 +81,8 @@ def write_paths(
                     node = np.uint64(parent[node])
         for i in range(begin, end):
             value = scale[i]
-            for k in range(np.uint64(starts[i - first]), np.uint64(cursors[i - begin])):
-                data[k] = value
+            for entry in range(np.uint64(starts[i - first]), np.uint64(cursors[i - begin])):
+                data[entry] = value
 
 
 class Branches(NamedTuple):
@@ -199,7 +199,7 @@ def count_buckets(starts, indices, n_buckets, mixes, marks, counts):
     `marks` has a bit for each bucket; it is clear and stays so.
     """
     for i in range(starts.shape[0] - 1):
-        count = 0
+        count = np.int64(0)
         for k in range(starts[i], starts[i + 1]):
             bucket = bucket_of(indices[k], n_buckets, mixes)
             bit = np.uint64(1) << np.uint64(bucket & 63)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def multiply_encodings(
         edges = np.append(roots, rows.shape[1])
         by_column, others_by_column = rows.tocsc(), others.tocsc()
         shared = np.zeros((rows.shape[0], others.shape[0]))
-        for low, high in zip(edges[:-1], edges[1:], strict=True):
+        for low, high in pairwise(edges):
             part, other = by_column[:, low:high], others_by_column[:, low:high]
             longer = np.maximum(_squares(part)[:, None], _squares(other)[None, :])
             shared += (part @ other.T).toarray() / longer

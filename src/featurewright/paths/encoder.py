@@ -331,6 +331,11 @@ class ForestPathEncoder(GrownPaths):
             names = names[np.sort(self._numbering.end)]
         return names
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         one_of("encode", self.encode, ("path", "leaf"))

@@ -1,4 +1,4 @@
-"""Write the encoding of rows as a sparse matrix: count first, then fill arrays of the right size."""
+"""Write the encoding of rows as a sparse matrix: count, allocate once, fill."""
 
 from __future__ import annotations
 
@@ -76,6 +76,7 @@ class LeafSource:
             self.length, self.end = np.ones_like(numbering.length), numbering.rank
 
     def count(self, first: int, last: int, counts: npt.NDArray[np.int64]) -> None:
+        """Add up the lengths of each row's paths."""
         kernels.count_paths(self.leaves, self.seen.used, first, last, self.length, counts)
 
     def write(
@@ -86,6 +87,7 @@ class LeafSource:
         indices: npt.NDArray[Any],
         data: npt.NDArray[np.float32],
     ) -> None:
+        """Write each row's paths."""
         kernels.write_paths(
             self.leaves,
             self.seen.used,
@@ -135,6 +137,7 @@ class SpreadSource:
         )
 
     def count(self, first: int, last: int, counts: npt.NDArray[np.int64]) -> None:
+        """Count the nodes that each row reaches."""
         where = (self.matrix, self.seen.used, first, last)
         kernels.count_spread(*where, self.branches, self.users, self._front(), counts)
 
@@ -146,6 +149,7 @@ class SpreadSource:
         indices: npt.NDArray[Any],
         data: npt.NDArray[np.float32],
     ) -> None:
+        """Write the nodes that each row reaches, and with what weight."""
         where = (self.matrix, self.seen.used, first, last)
         out = (starts, self.seen.scale, indices, data)
         kernels.write_spread(*where, self.branches, self.users, self._front(), *out)

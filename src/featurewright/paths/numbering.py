@@ -49,7 +49,7 @@ class Numbering:
 
 
 def number_forest(forest: Forest) -> Numbering:
-    """Number the nodes and leaves of trees."""
+    """Give the nodes and leaves of trees their numbers."""
     n_nodes, n_leaves = len(forest.left), forest.n_leaves
     nodes, parent = np.empty(n_nodes, np.int32), np.empty(n_nodes, np.int32)
     number_breadth_first(forest.roots, forest.left, nodes, parent)

@@ -21,8 +21,8 @@ from featurewright.kernels.search import Library
 from featurewright.trees.forest import Forest, tree_from_grown
 from featurewright.trees.threads import Halt, run_in_threads
 
-# Where rows go both ways on missing values, a tree makes at most so many copies for each row. Copies
-# beyond that go one way by chance.
+# Where rows go both ways on missing values, a tree makes at most so many copies for each row; then
+# rows go one way by chance.
 MISSING_ROOM = 3
 
 
