@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from featurewright import datasets
+from featurewright import datasets, metrics
 from featurewright.constructive import (
     ConstructiveBoostingClassifier,
     ConstructiveBoostingRegressor,
@@ -21,6 +21,7 @@ from featurewright.expressions import (
     Real,
     register_operator,
 )
+from featurewright.paths import ForestPathEncoder
 
 __version__ = "0.1.0"
 
@@ -36,8 +37,10 @@ __all__ = [
     "ConstructiveTreeClassifier",
     "ConstructiveTreeRegressor",
     "Feature",
+    "ForestPathEncoder",
     "Operator",
     "Real",
     "datasets",
+    "metrics",
     "register_operator",
 ]

@@ -7,7 +7,7 @@ import types
 import pytest
 
 import featurewright
-from featurewright import datasets
+from featurewright import datasets, metrics
 
 PUBLIC = [
     "Boolean",
@@ -21,11 +21,14 @@ PUBLIC = [
     "ConstructiveTreeClassifier",
     "ConstructiveTreeRegressor",
     "Feature",
+    "ForestPathEncoder",
     "Operator",
     "Real",
     "datasets",
+    "metrics",
     "register_operator",
 ]
+MODULES = ("datasets", "metrics")
 PUBLIC_DATASETS = [
     "load_vehicle",
     "make_ringnorm",
@@ -44,9 +47,13 @@ def test_public_datasets():
     assert sorted(datasets.__all__) == PUBLIC_DATASETS
 
 
-@pytest.mark.parametrize("name", [name for name in PUBLIC if name != "datasets"])
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in MODULES])
 def test_public_name_has_an_example(name):
     assert ">>> " in (getattr(featurewright, name).__doc__ or "")
+
+
+def test_public_metric_has_an_example():
+    assert ">>> " in (metrics.target_alignment.__doc__ or "")
 
 
 @pytest.mark.parametrize("name", PUBLIC_DATASETS)

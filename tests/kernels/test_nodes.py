@@ -20,7 +20,8 @@ from tests.naive import trees as naive
 from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 from tests.naive.streams import Stream
 
-from featurewright.kernels.nodes import is_pure, part_rows, prepare, route_missing, sample_rows
+from featurewright.kernels.nodes import is_pure, prepare, route_missing, sample_rows
+from featurewright.kernels.part import part_rows
 
 seeds = st.integers(0, 10**6)
 SEED_STEP = 0x9E3779B97F4A7C15  # small seeds begin alike

@@ -196,9 +196,10 @@ def leaf_of_grown_rows(tree: Tree) -> np.ndarray:
     return out
 
 
-def block_room() -> tuple[np.ndarray, np.ndarray]:
-    """Give room for a block of rows to descend in."""
-    return np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+def block_room() -> tuple[np.ndarray, ...]:
+    """Give room for a block of rows to descend in, without keys and salts."""
+    keys, salts = np.empty(0, np.uint64), np.empty(0, np.uint64)
+    return np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), keys, salts
 
 
 def leaf_of_rows(tree: Tree, columns: Any, users: UserFunctions = NO_USERS) -> np.ndarray:

@@ -46,6 +46,9 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
     """A learner over constructed expressions that is also the transformer of its best ones."""
 
     forest_: Forest
+    _class_criterion = (
+        "normalized_gain"  # how splits are scored by default, where there are classes
+    )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -205,7 +208,7 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         scoring = {
             "by_class": 1,
             "whole_weights": int(bool(np.all(row_weights == np.round(row_weights)))),
-            "criterion": CLASS_CRITERIA[criterion or "normalized_gain"],
+            "criterion": CLASS_CRITERIA[criterion or self._class_criterion],
         }
         return Target(target.codes, np.empty((0, n_rows), np.float32), row_weights), scoring
 
@@ -226,7 +229,7 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
             for k, classes in enumerate(target.classes)
             for code in range(len(classes))
         ]
-        return _sum_target(np.array(indicators, np.float64), weights, n_rows)
+        return sum_target(np.array(indicators, np.float64), weights, n_rows)
 
     def _number_target(
         self, y: Any, sample_weight: Any, n_rows: int
@@ -238,7 +241,7 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         values, self._unit = in_units(values)
         exact = plain_weights(weights, n_rows)
         center, scale = center_and_scale(values, exact)
-        target, scoring = _sum_target(((values - center) / scale).T, weights, n_rows)
+        target, scoring = sum_target(((values - center) / scale).T, weights, n_rows)
         leaves = {
             "n_values": values.shape[1],
             "leaf_sums": np.ascontiguousarray(values.T * exact),
@@ -284,7 +287,7 @@ def center_and_scale(
     return center, np.where(scale > 0, scale, 1.0)
 
 
-def _sum_target(
+def sum_target(
     sums: npt.NDArray[np.float64], weights: npt.NDArray[np.float64] | None, n_rows: int
 ) -> tuple[Target, dict[str, Any]]:
     """Make a target of weighted columns, scored by their variance."""

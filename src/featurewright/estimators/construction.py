@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,7 +81,11 @@ def wanted_operators(learner: Any) -> tuple[Operator, ...] | None:
 
 
 def plan_construction(
-    learner: Any, schema: Schema, operators: tuple[Operator, ...] | None, plain_columns: str
+    learner: Any,
+    schema: Schema,
+    operators: tuple[Operator, ...] | None,
+    plain_columns: str,
+    rounding: Callable[[float], int] = round,
 ) -> Construction:
     """Work out budget, grammar and raw columns of a fit.
 
@@ -95,6 +99,8 @@ def plan_construction(
         What `wanted_operators` gave.
     plain_columns : str
         Raw columns tried at a node when `max_features` is None and nothing is searched.
+    rounding : callable
+        How a root, a logarithm or a share of the columns becomes a whole number.
     """
     n_columns = schema.n_columns
     n_levels = np.array([len(levels or ()) for levels in schema.levels], np.int64)
@@ -109,7 +115,7 @@ def plan_construction(
     max_features = learner.max_features
     if max_features is None:
         max_features = 0 if searched else plain_columns
-    n_raw = raw_columns(max_features, n_columns)
+    n_raw = raw_columns(max_features, n_columns, rounding)
     if n_raw == 0 and not searched:
         raise ValueError(
             "max_features=0 with search=None leaves nothing to split on; use at least 1."

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import partial
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,10 +36,11 @@ class GrownEnsemble(ConstructiveLearner):
     _random_threshold = 0
     _many_thresholds = 0  # an average of trees forgives a coarse comparison of candidates
     _plain_columns = "sqrt"  # raw columns tried at a node when nothing is searched
+    _round_columns: ClassVar[Callable[[float], int]] = round  # how their number becomes a whole one
     _title = "growing trees"
 
     # What a subclass without the parameter does.
-    n_estimators = 1
+    n_estimators: Any = 1
     max_samples: Any = None
     oob_score = False
     warm_start = False
@@ -57,13 +59,40 @@ class GrownEnsemble(ConstructiveLearner):
         **leaves: Any,
     ) -> Self:
         """Grow the trees and note down what they found."""
-        n_rows = len(matrix)
         n_estimators = whole_number("n_estimators", self.n_estimators, 1)
-        if self.max_time is not None:
-            number("max_time", self.max_time, above=0.0)
         if self.oob_score and not self._draws_with_replacement():
             raise ValueError("oob_score=True needs bootstrap=True: else every tree sees every row.")
-        construction = plan_construction(self, self._schema, operators, self._plain_columns)
+        job = self._make_job(matrix, target, scoring, operators, **leaves)
+        before = self._trees_before(n_estimators, leaves["n_values"])
+        if before is None:
+            self._seed = self._draw_seed()
+        n_before = 0 if before is None else before.n_trees
+        seeds = tree_seeds(self._seed, n_before, n_estimators)
+        with (
+            compilation_notice(),
+            progress(len(seeds), self._title, verbose=self.verbose) as on_done,
+        ):
+            trees = self._grow_batches(job, seeds, before, on_done, Halt(self.max_time))
+        self.forest_ = join(([] if before is None else [before]) + trees)
+        self.n_estimators_ = self.forest_.n_trees
+        self._note_features(matrix, target.weights)
+        return self
+
+    def _make_job(
+        self,
+        matrix: npt.NDArray[np.float32],
+        target: Target,
+        scoring: Any,
+        operators: Any,
+        **leaves: Any,
+    ) -> Job:
+        """Check the parameters of growing and collect what all trees have in common."""
+        if self.max_time is not None:
+            number("max_time", self.max_time, above=0.0)
+        rounding = type(self)._round_columns
+        construction = plan_construction(
+            self, self._schema, operators, self._plain_columns, rounding
+        )
         limits = Limits(
             self.max_depth,
             self.max_leaf_nodes,
@@ -75,18 +104,14 @@ class GrownEnsemble(ConstructiveLearner):
         settings = make_settings(
             limits,
             construction,
-            n_rows,
+            len(matrix),
             random_threshold=self._random_threshold,
             many_thresholds=self._many_thresholds,
             min_weight=self._least_weight(target),
             **scoring,
         )
-        before = self._trees_before(n_estimators, leaves["n_values"])
-        if before is None:
-            self._seed = self._draw_seed()
-        n_before = 0 if before is None else before.n_trees
         self._construction: Construction = construction
-        job = Job(
+        return Job(
             matrix=matrix,
             columns=np.ascontiguousarray(matrix.T),
             target=target,
@@ -97,22 +122,11 @@ class GrownEnsemble(ConstructiveLearner):
             width=construction.width,
             **leaves,
         )
-        seeds = tree_seeds(self._seed, n_before, n_estimators)
-        with (
-            compilation_notice(),
-            progress(len(seeds), self._title, verbose=self.verbose) as on_done,
-        ):
-            trees = self._grow_batches(job, seeds, before, on_done)
-        self.forest_ = join(([] if before is None else [before]) + trees)
-        self.n_estimators_ = self.forest_.n_trees
-        self._note_features(matrix, target.weights)
-        return self
 
     def _grow_batches(
-        self, job: Job, seeds: list[int], before: Forest | None, on_done: Any
+        self, job: Job, seeds: list[int], before: Forest | None, on_done: Any, halt: Halt
     ) -> list[Forest]:
         """Grow all trees at once, or batch by batch where each batch learns from those before."""
-        halt = Halt(self.max_time)
         grow = partial(
             grow_trees,
             n_draws=self._n_draws(order_rows(job.target).size),

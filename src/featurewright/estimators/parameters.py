@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil, log2, sqrt
 from numbers import Integral, Real
 from typing import Any
@@ -49,16 +49,16 @@ def rows_or_share(name: str, value: Any, n_rows: int, least: int) -> int:
     return whole_number(name, value, least)
 
 
-def raw_columns(max_features: Any, n_columns: int) -> int:
+def raw_columns(max_features: Any, n_columns: int, rounding: Callable[[float], int] = round) -> int:
     """Read how many raw columns a node tries."""
     if isinstance(max_features, str):
         one_of("max_features", max_features, ("sqrt", "log2", "all"))
         if max_features == "all":
             return n_columns
         count = sqrt(n_columns) if max_features == "sqrt" else log2(n_columns)
-        return max(1, round(count))
+        return max(1, rounding(count))
     if isinstance(max_features, Real) and not isinstance(max_features, Integral):
         if not 0.0 < float(max_features) <= 1.0:
             raise ValueError(f"max_features={max_features!r} must lie in (0, 1] when a share.")
-        return max(1, round(float(max_features) * n_columns))
+        return max(1, rounding(float(max_features) * n_columns))
     return min(n_columns, whole_number("max_features", max_features, 0))

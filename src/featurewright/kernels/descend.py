@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from featurewright.expressions import opcodes as op
-from featurewright.kernels.jit import bits_float, kernel
+from featurewright.kernels.jit import bits_float, float_bits, kernel
 from featurewright.kernels.programs import run_row
 
 BLOCK = 256  # rows that descend a tree together: they stay in the L1 cache while it does in L2
@@ -13,6 +13,41 @@ BLOCK = 256  # rows that descend a tree together: they stay in the L1 cache whil
 PROGRAM = -1  # stands in place of a column where a node tests an expression
 IS_LEVEL = 1
 MISSING_LEFT = 2
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_MISSING_BITS = np.int32(0x7FC00000)
+_MINUS_ZERO = np.int32(-(2**31))
+
+
+@kernel
+def mix(bits):
+    """Scatter the bits of a whole number (SplitMix64)."""
+    z = bits + _STEP
+    z = (z ^ (z >> np.uint64(30))) * _FIRST
+    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    return z ^ (z >> np.uint64(31))
+
+
+@kernel
+def hash_rows(matrix, begin, end, keys):
+    """Hash the values of each row of a block: equal rows have equal keys, wherever they stand."""
+    for i in range(begin, end):
+        key = np.uint64(0)
+        for column in range(matrix.shape[1]):
+            x = matrix[i, column]
+            bits = _MISSING_BITS if x != x else float_bits(x)
+            if bits == _MINUS_ZERO:
+                bits = np.int32(0)
+            key = mix(key ^ np.uint64(bits))
+        keys[i - begin] = key
+
+
+@kernel
+def coin(key, salt, place):
+    """Throw a row's coin at a node: 0 or 1, the same whenever the row comes again."""
+    return np.int64(mix(key ^ mix(salt ^ np.uint64(place))) >> np.uint64(63))
 
 
 @kernel
@@ -27,13 +62,18 @@ def pack_nodes(left, programs, threshold, is_level, missing_left, packed):
 
 
 @kernel
-def descend_block(matrix, begin, end, root, packed, programs, users, stack, nodes, active):
+def descend_block(
+    matrix, begin, end, root, packed, programs, users, stack, nodes, active, keys, salt
+):
     """Let a block of rows descend one tree, a level at a time; `nodes` receives their leaves.
+
+    Missing values go to the node's side for them; where rows have keys, either way by chance.
 
     Rows of one level do not wait for each other, and which way a row goes is no branch to
     mispredict: row by row, a descent does little but wait.
     """
     count, first, one = np.uint64(end - begin), np.uint64(begin), np.uint64(1)
+    by_chance = keys.shape[0] > 0
     for row in range(count):
         nodes[row] = root
         active[row] = row
@@ -56,6 +96,8 @@ def descend_block(matrix, begin, end, root, packed, programs, users, stack, node
                 goes_left = np.int64(x == threshold)
             if x != x:
                 goes_left = np.int64((flags & MISSING_LEFT) != 0)
+                if by_chance:
+                    goes_left = coin(keys[k], salt, np.int64(node) - root)
             below = np.int64(packed[node, 0]) + 1 - goes_left
             nodes[k] = below
             active[kept] = np.int64(k)
@@ -64,13 +106,31 @@ def descend_block(matrix, begin, end, root, packed, programs, users, stack, node
 
 
 @kernel
-def find_leaves(matrix, first, last, roots, packed, programs, users, stack, nodes, active, out):
-    """Write the leaf number of each row in each tree, for rows from first to last."""
+def find_leaves(
+    matrix, first, last, roots, packed, programs, users, stack, nodes, active, keys, salts, out
+):
+    """Write the leaf number of each row in each tree, for rows from first to last.
+
+    With a salt for each tree and room for keys, missing values go either way by chance.
+    """
     for begin in range(first, last, BLOCK):
         end = min(begin + BLOCK, last)
+        if keys.shape[0] > 0:
+            hash_rows(matrix, begin, end, keys)
         for tree in range(roots.shape[0]):
             descend_block(
-                matrix, begin, end, roots[tree], packed, programs, users, stack, nodes, active
+                matrix,
+                begin,
+                end,
+                roots[tree],
+                packed,
+                programs,
+                users,
+                stack,
+                nodes,
+                active,
+                keys,
+                salts[tree] if keys.shape[0] > 0 else np.uint64(0),
             )
             for i in range(begin, end):
                 out[i, tree] = -1 - packed[nodes[i - begin], 0]
@@ -78,17 +138,42 @@ def find_leaves(matrix, first, last, roots, packed, programs, users, stack, node
 
 @kernel
 def add_leaf_values(
-    matrix, first, last, roots, packed, programs, users, stack, nodes, active, values, groups, out
+    matrix,
+    first,
+    last,
+    roots,
+    packed,
+    programs,
+    users,
+    stack,
+    nodes,
+    active,
+    keys,
+    values,
+    groups,
+    out,
 ):
     """Add up each row's leaf values over all trees, for rows from first to last.
 
-    Trees take turns in `groups` groups, each of which adds to columns of its own.
+    Trees take turns in `groups` groups, each of which adds to columns of its own. There are no
+    keys: missing values go to the side that growing chose.
     """
     for begin in range(first, last, BLOCK):
         end = min(begin + BLOCK, last)
         for tree in range(roots.shape[0]):
             descend_block(
-                matrix, begin, end, roots[tree], packed, programs, users, stack, nodes, active
+                matrix,
+                begin,
+                end,
+                roots[tree],
+                packed,
+                programs,
+                users,
+                stack,
+                nodes,
+                active,
+                keys,
+                np.uint64(0),
             )
             column = tree % groups
             for i in range(begin, end):

@@ -12,8 +12,9 @@ from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS, THRESHOLDS
 from featurewright.kernels.criteria import APART, WORST
 from featurewright.kernels.grammar import Grammar
 from featurewright.kernels.jit import call_kernel, kernel, kernel_address
-from featurewright.kernels.nodes import is_pure, part_rows, prepare, route_missing, search_node
+from featurewright.kernels.nodes import is_pure, prepare, route_missing, search_node
 from featurewright.kernels.operators import MAX_USER_ARITY
+from featurewright.kernels.part import part_rows, share_rows
 from featurewright.kernels.programs import CHUNK, LANES, Desk, UserFunctions, run_rows
 from featurewright.kernels.quick import FORM
 from featurewright.kernels.records import SETTINGS, STATE, make_record
@@ -44,6 +45,7 @@ class Grown(NamedTuple):
     gain: np.ndarray  # float32: of the split, in units of weight
     start: np.ndarray  # int64: the node's rows are row_ids[start : start + size]
     size: np.ndarray  # int64
+    room: np.ndarray  # int64: free places behind them, for rows that go to both children
     depth: np.ndarray  # int32
     rank: np.ndarray  # float32: score by which best-first growth chooses
 
@@ -59,6 +61,7 @@ def make_grown(capacity: int, width: int) -> Grown:
         gain=np.empty(capacity, np.float32),
         start=np.empty(capacity, np.int64),
         size=np.empty(capacity, np.int64),
+        room=np.empty(capacity, np.int64),
         depth=np.empty(capacity, np.int32),
         rank=np.empty(capacity, np.float32),
     )
@@ -324,29 +327,31 @@ def find_split(
 
 
 @kernel(inline=True)
-def split_node(columns, row_ids, settings, users, shop, grown, node, n_nodes, evaluated):
+def split_node(columns, row_ids, settings, users, state, shop, grown, node, n_nodes, evaluated):
     """Part a node's rows and make its two children."""
-    start, n = grown.start[node], grown.size[node]
+    start, n, room = grown.start[node], grown.size[node], grown.room[node]
+    threshold, is_level = grown.threshold[node], grown.is_level[node]
     desk = shop.desk
     if not evaluated:
         call_kernel(
             settings.runner, (grown.programs, node, columns, row_ids, start, n, users, desk)
         )
-    size = part_rows(
-        row_ids,
-        start,
-        n,
-        desk.values,
-        grown.threshold[node],
-        grown.is_level[node],
-        grown.missing_left[node],
-        shop.spare,
-    )
+    if settings.missing_both:
+        size, other, left_room = share_rows(
+            row_ids, start, n, room, desk.values, threshold, is_level, state, shop.spare
+        )
+    else:
+        missing_left = grown.missing_left[node]
+        size = part_rows(
+            row_ids, start, n, desk.values, threshold, is_level, missing_left, shop.spare
+        )
+        other, left_room = n - size, np.int64(0)
     grown.left[node] = n_nodes
     for child in range(2):
         new = n_nodes + child
-        grown.start[new] = start if child == 0 else start + size
-        grown.size[new] = size if child == 0 else n - size
+        grown.start[new] = start if child == 0 else start + size + left_room
+        grown.size[new] = size if child == 0 else other
+        grown.room[new] = left_room if child == 0 else room + n - size - other - left_room
         grown.depth[new] = grown.depth[node] + 1
 
 
@@ -354,7 +359,7 @@ def split_node(columns, row_ids, settings, users, shop, grown, node, n_nodes, ev
 def grow_tree(
     matrix, columns, target, row_ids, settings, grammar, library, users, state, stop, grown, shop
 ):
-    """Grow one tree on the given rows, which end up sorted by leaf; give the number of nodes.
+    """Grow one tree on the given rows, which end up parted by leaf; give the number of nodes.
 
     The table comes twice: `matrix` by rows, for a node that looks at all columns, and `columns`
     for one that looks at few.
@@ -366,7 +371,8 @@ def grow_tree(
         fill_stock(settings, grammar, library, shop.found, shop.stock, state)
     capacity = grown.left.shape[0]
     grown.start[0] = 0
-    grown.size[0] = row_ids.shape[0]
+    grown.size[0] = row_ids.shape[0] - settings.room
+    grown.room[0] = settings.room
     grown.depth[0] = 0
     n_nodes: Any = np.int64(1)
     first_new: Any = np.int64(0)
@@ -402,9 +408,8 @@ def grow_tree(
         node = next_node(grown.rank, shop.frontier, waiting, best_first)
         waiting -= 1
         # Depth first, the node just searched is the next to split: its values are still there.
-        split_node(
-            columns, row_ids, settings, users, shop, grown, node, n_nodes, node == last_searched
-        )
+        known = node == last_searched
+        split_node(columns, row_ids, settings, users, state, shop, grown, node, n_nodes, known)
         first_new = n_nodes
         n_nodes += 2
         leaves += 1

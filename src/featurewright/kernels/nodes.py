@@ -1,4 +1,4 @@
-"""Make a node's rows ready for scoring, search it, and part its rows."""
+"""Make a node's rows ready for scoring, search it, and choose where missing rows go."""
 
 from __future__ import annotations
 
@@ -376,7 +376,7 @@ def route_missing(values, rows, n, n_stats, settings, bench, threshold, is_level
     """Choose the side for missing rows and give the split's gain in units of weight.
 
     Missing rows go where the whole split scores better. Where none is missing while growing,
-    later ones will follow the larger side.
+    later ones will follow the larger side. Rows that go both ways count on neither.
     """
     row, two = np.int64(0), np.int64(2)
     left, total, by_class = bench.left, bench.total, settings.by_class
@@ -384,6 +384,11 @@ def route_missing(values, rows, n, n_stats, settings, bench, threshold, is_level
     sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, row)
     left_weight = left[n_stats, 0]
     side = np.int64(left_weight + left_weight >= total[n_stats])
+    additive = INFORMATION if settings.criterion <= RATIO else settings.criterion
+    if settings.missing_both:
+        one = np.int64(1)
+        score_boundaries(left, total, n_stats, one, additive, settings.l2, _ONE, bench.scores)
+        return side, bench.scores[0]
     # Column 0 sends the missing rows right, column 1 left; both are scored on all rows.
     for p in range(n_stats + 1):
         left[p, 1] = left[p, 0] + (rows.totals[p] - total[p])
@@ -391,7 +396,6 @@ def route_missing(values, rows, n, n_stats, settings, bench, threshold, is_level
     any_missing = False
     for i in range(np.uint64(n)):
         any_missing |= values[np.uint64(0), i] != values[np.uint64(0), i]
-    additive = INFORMATION if settings.criterion <= RATIO else settings.criterion
     score_boundaries(left, total, n_stats, two, additive, settings.l2, _ONE, bench.scores)
     if threshold == APART:  # the known rows are on the left already
         return row, bench.scores[0]
@@ -399,24 +403,3 @@ def route_missing(values, rows, n, n_stats, settings, bench, threshold, is_level
         side = np.int64(bench.scores[1] > bench.scores[0])
         return side, bench.scores[side]
     return side, bench.scores[0]
-
-
-@kernel(inline=True)
-def part_rows(row_ids, start, n, values, threshold, is_level, missing_left, spare):
-    """Part rows in place, keeping their order on both sides; give the number on the left."""
-    left, right = np.uint64(start), np.uint64(0)
-    first, zero, one = np.uint64(start), np.uint64(0), np.uint64(1)
-    for i in range(np.uint64(n)):
-        x = values[zero, i]
-        row = row_ids[first + i]
-        known = x == x
-        goes = x == threshold if is_level else x <= threshold
-        goes_left = goes if known else missing_left != 0
-        # Both are written and one pointer moves on: no branch to mispredict.
-        row_ids[left] = row
-        spare[right] = row
-        left += one if goes_left else zero
-        right += zero if goes_left else one
-    for i in range(right):
-        row_ids[left + i] = spare[i]
-    return np.int64(left - first)

@@ -31,6 +31,8 @@ SETTINGS = np.dtype(
         ("min_split", np.int64),  # rows a node needs to be split
         ("min_gain", np.float32),
         ("strict", np.int64),  # 1: a split must gain something
+        ("missing_both", np.int64),  # 1: rows missing the tested value go to both sides
+        ("room", np.int64),  # row ids free behind the tree's rows, for those that go both ways
         # addresses of kernels
         ("scorer", np.int64),
         ("runner", np.int64),

@@ -263,7 +263,7 @@ def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_
     score = score_known(
         values, row, rows, n, n_stats, settings, bench, n_levels, best_so_far, state
     )
-    if state.missing:
+    if state.missing and not settings.missing_both:
         perfect = state.perfect
         apart = score_apart(values, row, rows, n, n_stats, settings, bench, state)
         is_level = np.int64(n_levels > 0)

@@ -7,6 +7,7 @@ from featurewright.tables.targets import (
     MultiTarget,
     apply_class_weight,
     check_weights,
+    holds_numbers,
     read_classes,
     read_numbers,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "check_weights",
     "encode",
     "fit_table",
+    "holds_numbers",
     "learn_schema",
     "read_classes",
     "read_numbers",

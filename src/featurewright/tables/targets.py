@@ -66,6 +66,30 @@ class MultiTarget:
     multilabel: bool
 
 
+def holds_numbers(y: Any) -> bool:
+    """Tell whether a target is one of numbers, as scikit-learn does: some are not whole.
+
+    Parameters
+    ----------
+    y : array-like, Series or frame of shape (n_rows,) or (n_rows, n_outputs)
+        A target.
+
+    Returns
+    -------
+    bool
+        False for classes, which may be whole numbers.
+
+    Examples
+    --------
+    >>> holds_numbers([0.5, 2.0]), holds_numbers([1.0, 2.0]), holds_numbers(["a", "b"])
+    (True, False, False)
+    """
+    values = _as_array(y)
+    _check_present(values)
+    with np.errstate(invalid="ignore"):  # very large numbers are compared with whole ones
+        return str(type_of_target(values, input_name="y")).startswith("continuous")
+
+
 def read_classes(y: Any, n_rows: int | None = None) -> ClassTarget | MultiTarget:
     """Read the target of a classifier.
 

@@ -19,6 +19,7 @@ from featurewright.kernels.programs import UserFunctions
 from featurewright.trees.threads import run_in_threads
 
 _ROWS_PER_TASK = 2048
+_NO_KEYS = np.empty(0, np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +83,17 @@ class Forest:
         return {name: value for name, value in self.__dict__.items() if name != "packed"}
 
     def find_leaves(
-        self, matrix: npt.NDArray[np.float32], users: UserFunctions, n_jobs: int | None = None
+        self,
+        matrix: npt.NDArray[np.float32],
+        users: UserFunctions,
+        n_jobs: int | None = None,
+        salts: npt.NDArray[np.uint64] = _NO_KEYS,
     ) -> npt.NDArray[np.int32]:
-        """Give the leaf number of each row in each tree, numbered through all trees."""
+        """Give the leaf number of each row in each tree, numbered through all trees.
+
+        With a salt for each tree, a missing value sends a row either way by chance: always the
+        same way for the same values of the row. Without salts it goes to the node's side for it.
+        """
         out = np.empty((len(matrix), self.n_trees), np.int32)
 
         def work(first: int, last: int) -> None:
@@ -101,10 +110,12 @@ class Forest:
                 stack,
                 nodes,
                 active,
+                np.empty(BLOCK, np.uint64) if len(salts) else _NO_KEYS,
+                salts,
                 out,
             )
 
-        _over_rows(work, len(matrix), n_jobs)
+        over_rows(work, len(matrix), n_jobs)
         return out
 
     def sum_values(
@@ -134,12 +145,13 @@ class Forest:
                 stack,
                 nodes,
                 active,
+                _NO_KEYS,
                 self.values,
                 groups,
                 out,
             )
 
-        _over_rows(work, len(matrix), n_jobs)
+        over_rows(work, len(matrix), n_jobs)
         return out
 
     def trees(self, first: int, last: int) -> Forest:
@@ -168,7 +180,7 @@ class Forest:
         )
 
 
-def _over_rows(work: Any, n_rows: int, n_jobs: int | None) -> None:
+def over_rows(work: Any, n_rows: int, n_jobs: int | None) -> None:
     """Run work on ranges of rows, in threads where it pays."""
     threads = min(effective_n_jobs(n_jobs), -(-n_rows // _ROWS_PER_TASK))
     if threads <= 1:

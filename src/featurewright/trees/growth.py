@@ -21,6 +21,10 @@ from featurewright.kernels.search import Library
 from featurewright.trees.forest import Forest, tree_from_grown
 from featurewright.trees.threads import Halt, run_in_threads
 
+# Where rows go both ways on missing values, a tree makes at most so many copies for each row; then
+# rows go one way by chance.
+MISSING_ROOM = 3
+
 
 @dataclass(frozen=True)
 class Job:
@@ -34,7 +38,7 @@ class Job:
     library: Library
     users: UserFunctions
     width: int  # symbols of a program
-    leaf: str = "mean"  # what leaves predict: "classes", "mean" or "votes"
+    leaf: str = "mean"  # what leaves predict: "classes", "mean", "votes" or "nothing"
     n_values: int = 1
     # Weighted sums and weights that "mean" leaves are worked out from, in full precision; those
     # that splits are scored with may be scaled.
@@ -113,14 +117,17 @@ def grow_one(job: Job, sample: Sample, seed: int, halt: Halt) -> tuple[Forest, P
             sums = sums.copy()
             sums[:, : len(sample.counts)] *= sample.counts
         target = Target(target.codes, sums, weights)
-    rows = np.ascontiguousarray(sample.rows, np.int32).copy()
     settings = job.settings.copy()
+    n_rows = len(sample.rows)
+    settings["room"] = MISSING_ROOM * n_rows if settings["missing_both"] else 0
+    rows = np.empty(n_rows + int(settings["room"]), np.int32)
+    rows[:n_rows] = sample.rows
     for name, address in kernel_addresses().items():
         settings[name] = address
     capacity = _capacity(len(rows), settings)
     grown = make_grown(capacity, job.width)
     n_stats = max(job.n_values if settings["by_class"] else 0, target.sums.shape[0])
-    shop = make_workshop(len(rows), job.columns.shape[0], n_stats, job.width, settings, capacity)
+    shop = make_workshop(n_rows, job.columns.shape[0], n_stats, job.width, settings, capacity)
     state = make_record(STATE, random=seed)
     n_nodes = grow_tree(
         job.matrix,
@@ -147,6 +154,8 @@ def _leaf_values(
 ) -> npt.NDArray[Any]:
     """Work out what the leaves of a grown tree predict."""
     where = (tree.left, places.start, places.size, places.row_ids)
+    if job.leaf == "nothing":
+        return tree.values
     shape = (tree.n_leaves, job.n_values)
     if job.leaf == "classes":
         values = np.empty(shape, np.float32)

@@ -1,0 +1,68 @@
+"""Measures of features and kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import type_of_target
+
+_ROWS = 256  # rows of the kernel matrix looked at together
+
+
+def target_alignment(K: Any, y: Any) -> float:
+    """Measure how well a kernel matrix agrees with classes.
+
+    The cosine between the kernel matrix and the ideal one, which is 1 for two rows of one class and
+    -1 for two rows of different classes. A row's similarity with itself does not count. No second
+    matrix is made.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Similarities of all rows with all rows.
+    y : array-like of shape (n_samples,)
+        Their classes, two or more.
+
+    Returns
+    -------
+    float
+        Between -1 and 1; 0 where all similarities are 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from featurewright.metrics import target_alignment
+    >>> y = ["a", "a", "b"]
+    >>> ideal = np.array([[1, 1, -1], [1, 1, -1], [-1, -1, 1]])
+    >>> target_alignment(ideal, y)
+    1.0
+    >>> round(target_alignment(np.ones((3, 3)), y), 3)
+    -0.333
+    """
+    matrix = check_array(K, dtype=(np.float64, np.float32), input_name="K")
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"K has the shape {matrix.shape}, but a kernel matrix is square: compare all rows with "
+            "all rows."
+        )
+    labels = column_or_1d(y)
+    check_consistent_length(matrix, labels)
+    if type_of_target(labels, input_name="y") not in ("binary", "multiclass"):
+        raise ValueError("y holds numbers that are not whole, but classes are expected.")
+    if len(labels) < 2:
+        raise ValueError("K has one row, but at least two are needed to compare.")
+    _, codes = np.unique(labels, return_inverse=True)
+    # Squares of very large or very small similarities would not fit.
+    largest = max(float(matrix.max()), -float(matrix.min())) or 1.0
+    agreement = squares = 0.0
+    for first in range(0, len(matrix), _ROWS):
+        rows = matrix[first : first + _ROWS].astype(np.float64) / largest
+        own = np.arange(len(rows))
+        rows[own, first + own] = 0.0
+        squares += float(np.vdot(rows, rows))
+        same = codes[first : first + _ROWS, None] == codes[None, :]
+        agreement += 2.0 * float(rows[same].sum()) - float(rows.sum())
+    pairs = float(len(matrix)) * (len(matrix) - 1)
+    return float(np.clip(agreement / np.sqrt(squares * pairs), -1.0, 1.0)) if squares else 0.0

@@ -1,0 +1,137 @@
+"""The forest kernel: what the paths of two rows have in common, added up over trees."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+
+from featurewright.kernels.affinity import add_shared, write_shared
+from featurewright.paths.numbering import Numbering
+from featurewright.trees.threads import run_in_threads
+
+KINDS = ("path", "leaf", "torkkola")
+
+_WIDTH = 128  # columns of the kernel matrix worked out together
+_ROWS = 16_384  # rows worked out together: their sums stay in the cache
+_LARGEST = np.iinfo(np.uint16).max
+
+
+def share_paths(
+    rows: npt.NDArray[np.int32],
+    others: npt.NDArray[np.int32],
+    numbering: Numbering,
+    kind: str,
+    *,
+    normalize: bool,
+    n_jobs: int | None = None,
+) -> npt.NDArray[np.float64]:
+    """Work out the kernel matrix from the leaves that rows reach.
+
+    Parameters
+    ----------
+    rows, others : ndarray of int32 of shape (n, n_trees)
+        Leaves of the forest; one array given twice for a symmetric matrix.
+    numbering : Numbering
+        Of the same forest.
+    kind : {"path", "leaf", "torkkola"}
+        What two rows have in common in a tree: nodes; the leaf or nothing; nodes over the number of
+        nodes of the longer path.
+    normalize : bool
+        Whether to divide by the root of the product of what both rows have in common with
+        themselves.
+    """
+    if len(others) > len(rows):  # the table of a block is worked out for the shorter side
+        swapped = share_paths(others, rows, numbering, kind, normalize=normalize, n_jobs=n_jobs)
+        return swapped.T
+    own, meet = numbering.own, numbering.meet
+    if kind == "leaf":
+        own, meet = np.ones_like(own), np.zeros_like(meet)
+    longest = np.maximum.reduceat(own, numbering.edges[:-1])
+    # Whole numbers of 16 bits are twice as fast, and enough unless trees are very deep or many.
+    dtype = np.uint16 if kind != "torkkola" and longest.sum() <= _LARGEST else np.float32
+    own, meet = own.astype(dtype), meet.astype(dtype)
+    places = _by_tree(rows, numbering)
+    other_places = places if others is rows else _by_tree(others, numbering)
+    norms, other_norms = np.ones(len(rows)), np.ones(len(others))
+    if normalize:
+        norms = _own_sums(rows, numbering, kind)
+        other_norms = norms if others is rows else _own_sums(others, numbering, kind)
+    out = np.empty((len(rows), len(others)))
+    largest = int(np.diff(numbering.edges).max())
+    by_longer = kind == "torkkola"
+
+    def work(begin: int, end: int, first: int, last: int) -> None:
+        order, front = np.empty(_WIDTH, np.int64), np.empty(_WIDTH, dtype)
+        table, sums = np.empty((largest, _WIDTH), dtype), np.empty((end - begin, _WIDTH), dtype)
+        room = (order, front, table, sums)
+        for block in range(first, last, _WIDTH):
+            n_block = min(_WIDTH, last - block)
+            where = (places, begin, end, other_places, block, n_block, numbering.edges)
+            add_shared(*where, own, meet, by_longer, *room)
+            write_shared(sums, begin, end, block, n_block, norms, other_norms, out)
+
+    threads = effective_n_jobs(n_jobs)
+    n_blocks = -(-len(others) // _WIDTH)
+    step = _WIDTH * -(-n_blocks // threads)
+    tasks = [
+        partial(work, begin, min(begin + _ROWS, len(rows)), first, min(first + step, len(others)))
+        for begin in range(0, len(rows), _ROWS)
+        for first in range(0, len(others), step)
+    ]
+    run_in_threads(tasks, min(threads, len(tasks)))
+    return out
+
+
+def _by_tree(leaves: npt.NDArray[np.int32], numbering: Numbering) -> npt.NDArray[np.int32]:
+    """Give the places of leaves, tree by tree."""
+    return np.ascontiguousarray(numbering.place[leaves].T)
+
+
+def _own_sums(
+    leaves: npt.NDArray[np.int32], numbering: Numbering, kind: str
+) -> npt.NDArray[np.float64]:
+    """Give what each row has in common with itself."""
+    if kind == "path":
+        return numbering.length[leaves].sum(axis=1, dtype=np.float64)
+    return np.full(len(leaves), float(leaves.shape[1]))
+
+
+def multiply_encodings(
+    rows: Any, others: Any, roots: npt.NDArray[np.int64], kind: str, *, normalize: bool
+) -> npt.NDArray[np.float64]:
+    """Work out the kernel matrix from encodings: for rows that are spread over several paths.
+
+    Parameters
+    ----------
+    rows, others : CSR array
+        Encodings with a column for each node, or for each leaf where the kind is "leaf".
+    roots : ndarray of int64
+        First column of each tree, where the kind is "torkkola".
+    """
+    rows, others = rows.astype(np.float64), others.astype(np.float64)
+    if kind == "torkkola":
+        # By trees: what both have in common, over the longer one's squared length.
+        edges = np.append(roots, rows.shape[1])
+        by_column, others_by_column = rows.tocsc(), others.tocsc()
+        shared = np.zeros((rows.shape[0], others.shape[0]))
+        for low, high in pairwise(edges):
+            part, other = by_column[:, low:high], others_by_column[:, low:high]
+            longer = np.maximum(_squares(part)[:, None], _squares(other)[None, :])
+            shared += (part @ other.T).toarray() / longer
+        squares, other_squares = (np.full(m.shape[0], float(len(roots))) for m in (rows, others))
+    else:
+        shared = (rows @ others.T).toarray()
+        squares, other_squares = _squares(rows), _squares(others)
+    if normalize:
+        shared /= np.sqrt(squares[:, None] * other_squares[None, :])
+    return shared
+
+
+def _squares(encoding: Any) -> npt.NDArray[np.float64]:
+    """Add up the squares of each row's entries."""
+    return np.asarray(encoding.power(2).sum(axis=1)).ravel()
