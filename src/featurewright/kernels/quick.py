@@ -254,7 +254,7 @@ def score_quickly(buffer, row, rows, n, n_stats, settings, best_so_far, state):
     state.perfect = 0
     if not state.missing:
         state.perfect = np.int64(n_stats == 2 and score > WORST and parts_two(left, total, bits))
-    elif known != np.uint64(0):
+    elif known != np.uint64(0) and not settings.missing_both:
         apart = score_packed(known, total, bits, n_stats, entropy, criterion, _ALL)
         if apart > best_so_far:
             one = score_packed(left, total, bits, n_stats, entropy, criterion, _ALL)
