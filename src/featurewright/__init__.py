@@ -21,6 +21,11 @@ from featurewright.expressions import (
     Real,
     register_operator,
 )
+from featurewright.landmarks import (
+    KernelFeatureEnsembleClassifier,
+    KernelFeatureEnsembleRegressor,
+    LandmarkKernelFeatures,
+)
 
 __version__ = "0.1.0"
 
@@ -36,6 +41,9 @@ __all__ = [
     "ConstructiveTreeClassifier",
     "ConstructiveTreeRegressor",
     "Feature",
+    "KernelFeatureEnsembleClassifier",
+    "KernelFeatureEnsembleRegressor",
+    "LandmarkKernelFeatures",
     "Operator",
     "Real",
     "datasets",
