@@ -202,7 +202,7 @@ class KernelFeatureEnsemble(BaseEstimator):
                 member = train_bag(learner, table, lesson, seed, n_members)
             else:
                 member = train_one(learner, table, lesson, seed)
-            return Run(features, picked, member)
+            return Run(picked, member)
 
         tasks = [
             partial(train, features, picked, int(seed))
@@ -212,6 +212,8 @@ class KernelFeatureEnsemble(BaseEstimator):
             threads = min(effective_n_jobs(self.n_jobs), n_runs)
             trained = run_in_threads(tasks, threads, halt=Halt(), on_done=on_done)
         self._runs: tuple[Run, ...] = tuple(run for run in trained if run is not None)
+        landmarks = np.concatenate([features.landmarks for _, features in drawn])
+        self._features = LandmarkMap(plan.places, plan.similarity, landmarks)
         self._base = base
         self._schema = schema
         self.landmark_rows_ = [own for own, _ in drawn]
@@ -228,11 +230,11 @@ class KernelFeatureEnsemble(BaseEstimator):
             return np.sort(random.permutation(n_columns)[: (n_columns + 1) // 2])
         return np.arange(n_columns)
 
-    def _average(self, X: Any, n_values: int) -> Values:
+    def _average(self, X: Any) -> Values:
         """Average what the runs say."""
         check_is_fitted(self)
         matrix = apply_table(self, self._schema, X, dtype=np.float64, order="C")
-        return average_runs(self._runs, self._base, matrix, n_values, self.n_jobs)
+        return average_runs(self._runs, self._features, self._base, matrix, self.n_jobs)
 
 
 @documented(
@@ -315,8 +317,7 @@ class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
         ndarray of shape (n_samples, n_classes)
             The mean of all runs.
         """
-        check_is_fitted(self)
-        return self._average(X, self.n_classes_)
+        return self._average(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class.
@@ -416,4 +417,4 @@ class KernelFeatureEnsembleRegressor(RegressorMixin, KernelFeatureEnsemble):
         ndarray of shape (n_samples,)
             The mean of all runs.
         """
-        return from_units(self._average(X, 1)[:, 0], self._unit)
+        return from_units(self._average(X)[:, 0], self._unit)

@@ -15,7 +15,7 @@ from featurewright.expressions import Domain
 from featurewright.landmarks.choice import Rows
 from featurewright.landmarks.members import Member, Values
 from featurewright.landmarks.points import Matrix, PointMap
-from featurewright.landmarks.similarity import LandmarkMap
+from featurewright.landmarks.similarity import BLOCK, LandmarkMap
 from featurewright.tables import EncodedTable, Schema
 from featurewright.trees.threads import run_in_threads
 
@@ -24,7 +24,7 @@ from featurewright.trees.threads import run_in_threads
 ONE_BY_ONE = ("random_subspace", "kernel_only")
 WHOLE = ("bagging", "adaboost", "random_forest", "constructive_forest")
 METHODS = (*ONE_BY_ONE, *WHOLE)
-_CHUNK = 8192  # rows that are predicted at once
+_VALUES = 2**22  # similarities that are held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +68,8 @@ class Base:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One trained run."""
+    """One trained run: the columns it sees besides its kernel features, and what it trained."""
 
-    features: LandmarkMap
     columns: Rows
     member: Member
 
@@ -85,21 +84,39 @@ def n_runs_and_members(method: str | None, n_estimators: int, n_runs: int | None
 
 
 def average_runs(
-    runs: tuple[Run, ...], base: Base, matrix: Matrix, n_values: int, n_jobs: int | None
+    runs: tuple[Run, ...], features: LandmarkMap, base: Base, matrix: Matrix, n_jobs: int | None
 ) -> Values:
-    """Average the answers of all runs, some rows at a time."""
-    out = np.zeros((len(matrix), n_values))
+    """Average the answers of all runs, some rows at a time.
 
-    def work(first: int, last: int) -> None:
-        for start in range(first, last, _CHUNK):
-            rows = matrix[start : min(start + _CHUNK, last)]
-            columns = base.read(rows)
-            total = out[start : start + len(rows)]
-            for run in runs:
-                table = base.table(columns, run.columns, run.features.columns(rows))
-                total += run.member.values(table) / len(runs)
+    Parameters
+    ----------
+    runs : tuple of Run
+        The trained runs.
+    features : LandmarkMap
+        The landmarks of all runs, those of the first run first.
+    base : Base
+        Gives the columns beside them.
+    matrix : ndarray of shape (n_rows, n_columns)
+        The encoded rows.
+    n_jobs : int or None
+        Threads.
+    """
+    n_landmarks = len(features.landmarks) // len(runs)
+    chunk = int(np.clip(_VALUES // max(1, len(features.landmarks)), BLOCK, 8 * BLOCK))
 
-    threads = min(effective_n_jobs(n_jobs), -(-len(matrix) // (_CHUNK // 8)))
+    def answer(rows: Matrix) -> Values:
+        columns, similarities = base.read(rows), features.columns(rows)
+        total: Any = 0.0
+        for k, run in enumerate(runs):
+            own = similarities[:, k * n_landmarks : (k + 1) * n_landmarks]
+            values = run.member.values(base.table(columns, run.columns, own)) / len(runs)
+            total = values if k == 0 else total + values
+        return total
+
+    def work(first: int, last: int) -> list[Values]:
+        return [answer(matrix[k : min(k + chunk, last)]) for k in range(first, last, chunk)]
+
+    threads = min(effective_n_jobs(n_jobs), -(-len(matrix) // BLOCK))
     edges = np.linspace(0, len(matrix), threads + 1).astype(np.int64)
-    run_in_threads([partial(work, int(a), int(b)) for a, b in pairwise(edges)], threads)
-    return out
+    parts = run_in_threads([partial(work, int(a), int(b)) for a, b in pairwise(edges)], threads)
+    return np.concatenate([values for part in parts for values in part or ()])

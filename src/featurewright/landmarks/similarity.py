@@ -32,27 +32,28 @@ class Similarity:
     name: str
     metric: str | Callable[..., Any]
     params: dict[str, Any]
-    batched: bool
-    width: float | None
+    batched: bool = False
+    width: float | None = None
+    # Only differences count for some kernels; near the origin their squares keep more digits.
+    origin: Matrix | None = None
 
     def block(self, points: Matrix, landmarks: Matrix) -> Matrix:
         """Compare up to `BLOCK` points with all landmarks; what is undefined is 0."""
         n_rows = len(points)
         if n_rows < BLOCK and (self.batched or not callable(self.metric)):
             points = np.concatenate([points, np.repeat(points[-1:], BLOCK - n_rows, axis=0)])
-        if self.metric == "rbf":
-            # Only differences count; near the origin their squares keep more digits.
-            origin = landmarks.mean(axis=0)
-            points, landmarks = points - origin, landmarks - origin
+        if self.origin is not None:
+            points, landmarks = points - self.origin, landmarks - self.origin
         with np.errstate(all="ignore"):
             if self.batched and callable(self.metric):
                 found = _as_matrix(self.metric(points, landmarks, **self.params))
                 _check_shape(found, (len(points), len(landmarks)))
             else:
                 found = pairwise_kernels(points, landmarks, metric=self.metric, **self.params)
-        values = np.nan_to_num(found[:n_rows], nan=0.0, posinf=FLOAT_MAX, neginf=-FLOAT_MAX)
         # Larger numbers no table of this library may hold.
-        return np.clip(values, -FLOAT_MAX, FLOAT_MAX)
+        values = np.clip(found[:n_rows], -FLOAT_MAX, FLOAT_MAX)
+        values[np.isnan(values)] = 0.0
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +110,14 @@ def make_similarity(learner: Any, points: Matrix) -> Similarity:
         name = getattr(kernel, "__name__", type(kernel).__name__)
         if not learner.batched:
             _check_number(kernel(points[0], points[-1], **params))
-        return Similarity(name, kernel, params, bool(learner.batched), None)
+        return Similarity(name, kernel, params, bool(learner.batched))
+    origin = points.mean(axis=0)
     if kernel == "gaussian":
         width = median_width(points) if learner.width is None else float(learner.width)
-        return Similarity(kernel, "rbf", {"gamma": 1.0 / width}, False, width)
+        return Similarity(kernel, "rbf", {"gamma": 1.0 / width}, width=width, origin=origin)
     if kernel == "linear":  # x'z + 1, which is the polynomial kernel of degree one
         params = {"degree": 1, "gamma": 1.0, "coef0": learner.coef0}
-        return Similarity(kernel, "polynomial", params, False, None)
+        return Similarity(kernel, "polynomial", params)
     known = {"gamma": learner.gamma, "degree": learner.degree, "coef0": learner.coef0}
     taken = {
         "gamma": ("rbf", "laplacian", "polynomial", "poly", "sigmoid", "chi2"),
@@ -125,7 +127,7 @@ def make_similarity(learner: Any, points: Matrix) -> Similarity:
     params = {key: known[key] for key in known if kernel in taken[key]}
     if kernel == "chi2" and learner.gamma is None:
         params["gamma"] = 1.0
-    return Similarity(kernel, kernel, params, False, None)
+    return Similarity(kernel, kernel, params, origin=origin if kernel == "rbf" else None)
 
 
 def median_width(points: Matrix) -> float:
