@@ -13,6 +13,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 Values = NDArray[np.float64]
 _MAX_SEED = np.iinfo(np.int32).max
+# A learner that comes back unchanged has an error of exactly a half; rounding must not decide.
+_CLOSE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +162,7 @@ def train_boosted(template: Any, X: Any, lesson: Lesson, seed: int, n_members: i
         member = train_one(template, X, replace(lesson, weights=weights), random.randint(_MAX_SEED))
         wrong = np.argmax(member.values(X), axis=1) != lesson.y
         error = float(weights[wrong].sum() / weights.sum())
-        if error <= 0.0 or error >= 0.5:
+        if error <= _CLOSE or error >= 0.5 - _CLOSE:
             if not members:
                 members, votes = [member], [1.0]
             break
