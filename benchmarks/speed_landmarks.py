@@ -24,37 +24,30 @@ from featurewright import ConstructiveTreeClassifier
 ROWS, COLUMNS = 20_000, 20
 BAR = 2.0
 TREE = {"criterion": "entropy", "min_samples_leaf": 2, "random_state": 0}
-METHODS = ("bagging", "adaboost", "random_subspace", "kernel_only")
+OTHERS = ("bagging", "adaboost", "random_subspace", "kernel_only")
 
 
-def ensemble_lines(n_trees: int, repeats: int, n_jobs: int) -> list[Line]:
-    """Measure the kernel-extended forest, the bar, and what the other methods take beside it."""
+def ensemble_lines(n_trees: int, repeats: int, n_jobs: int, methods: tuple[str, ...]) -> list[Line]:
+    """Measure fit and predict of several methods; the bar is for the forest."""
     X, y = synthetic(2 * ROWS, COLUMNS)
-    X_train, y_train, X_test = X[:ROWS], y[:ROWS], X[ROWS:]
-    theirs = make_model("RandomForest", {"n_estimators": n_trees}, "binary", 0, n_jobs)
-
-    def ours(method: str) -> Any:
+    models: dict[str, Any] = {
+        "theirs": make_model("RandomForest", {"n_estimators": n_trees}, "binary", 0, n_jobs)
+    }
+    for method in methods:
         # As many trees as theirs: the number of runs divides it.
         params = {"method": method, "n_estimators": n_trees, "n_runs": 14}
-        return make_model("KernelFeatureEnsemble", params, "binary", 0, n_jobs)
-
+        models[method] = make_model("KernelFeatureEnsemble", params, "binary", 0, n_jobs)
+    say(f"{', '.join(methods)}; threads: {n_jobs}")
+    fits = {name: partial(model.fit, X[:ROWS], y[:ROWS]) for name, model in models.items()}
+    answers = {name: partial(model.predict, X[ROWS:]) for name, model in models.items()}
     lines = []
-    for method in ("random_forest", *METHODS):
-        say(f"{method}, {n_jobs} threads")
-        own = ours(method)
-        bar = BAR if method == "random_forest" else None
-        turns = repeats if method == "random_forest" else 1
-        for step, works in (
-            ("fit", {"ours": partial(own.fit, X_train, y_train)}),
-            ("predict", {"ours": partial(own.predict, X_test)}),
-        ):
-            other = theirs.fit if step == "fit" else theirs.predict
-            arguments = (X_train, y_train) if step == "fit" else (X_test,)
-            works["theirs"] = partial(other, *arguments)
-            taken, _ = taking_turns(works, turns)
-            work = f"{method} + kernel features, {n_trees} trees, {n_jobs} thread(s): {step}"
-            both = [seconds(taken[who]) for who in ("ours", "theirs")]
-            lines.append(Line(work, *both, taken["ours"] / taken["theirs"], bar))
+    for step, works in (("fit", fits), ("predict", answers)):
+        taken, _ = taking_turns(works, repeats)
+        for method in methods:
+            bar = BAR if method == "random_forest" else None
+            work = f"{method} + kernel features, {n_trees} trees, threads: {n_jobs}: {step}"
+            both = [seconds(taken[who]) for who in (method, "theirs")]
+            lines.append(Line(work, *both, taken[method] / taken["theirs"], bar))
     return lines
 
 
@@ -91,7 +84,8 @@ def main() -> None:
     lines = member_lines(options.repeats)
     for n_jobs in options.threads:
         with threadpool_limits(n_jobs):
-            lines += ensemble_lines(n_trees, options.repeats, n_jobs)
+            others = OTHERS if n_jobs == max(options.threads) else ()
+            lines += ensemble_lines(n_trees, options.repeats, n_jobs, ("random_forest", *others))
     table = markdown_table(
         ["work", "ours", "theirs", "number", "bar", ""], [line.cells() for line in lines]
     )
@@ -100,8 +94,7 @@ def main() -> None:
     text = f"""# Speed of ensembles over kernel features
 
 Training on {ROWS:,} × {COLUMNS}, predicting as many rows; theirs is always scikit-learn's plain
-random forest with {n_trees} trees, or its tree. Median of {options.repeats} turns side by side where
-there is a bar, one turn elsewhere.
+random forest with {n_trees} trees, or its tree. Median of {options.repeats} turns, side by side.
 
 {table}
 
