@@ -45,7 +45,7 @@ def ensemble_lines(n_trees: int, repeats: int, n_jobs: int, methods: tuple[str, 
         taken, _ = taking_turns(works, repeats)
         for method in methods:
             bar = BAR if method == "random_forest" else None
-            work = f"{method}, {n_trees} trees, threads: {n_jobs}: {step}"
+            work = f"{method} + kernel features, {n_trees} trees, threads: {n_jobs}: {step}"
             both = [seconds(taken[who]) for who in (method, "theirs")]
             lines.append(Line(work, *both, taken[method] / taken["theirs"], bar))
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Self
 
@@ -42,7 +43,7 @@ from featurewright.landmarks.runs import (
     average_runs,
     n_runs_and_members,
 )
-from featurewright.landmarks.similarity import LandmarkMap
+from featurewright.landmarks.similarity import LandmarkMap, one_blas_thread
 from featurewright.tables import (
     ClassTarget,
     Schema,
@@ -208,7 +209,10 @@ class KernelFeatureEnsemble(BaseEstimator):
             partial(train, features, picked, int(seed))
             for (_, features), picked, seed in zip(drawn, chosen, seeds, strict=True)
         ]
-        with progress(n_runs, "training", verbose=self.verbose) as on_done:
+        with (
+            self._quiet_blas(),
+            progress(n_runs, "training", verbose=self.verbose) as on_done,
+        ):
             threads = min(effective_n_jobs(self.n_jobs), n_runs)
             trained = run_in_threads(tasks, threads, halt=Halt(), on_done=on_done)
         self._runs: tuple[Run, ...] = tuple(run for run in trained if run is not None)
@@ -230,11 +234,16 @@ class KernelFeatureEnsemble(BaseEstimator):
             return np.sort(random.permutation(n_columns)[: (n_columns + 1) // 2])
         return np.arange(n_columns)
 
+    def _quiet_blas(self) -> AbstractContextManager[Any]:
+        """Spare matrix products their threads, unless another estimator may want them."""
+        return one_blas_thread() if self.estimator is None else nullcontext()
+
     def _average(self, X: Any) -> Values:
         """Average what the runs say."""
         check_is_fitted(self)
         matrix = apply_table(self, self._schema, X, dtype=np.float64, order="C")
-        return average_runs(self._runs, self._features, self._base, matrix, self.n_jobs)
+        with self._quiet_blas():
+            return average_runs(self._runs, self._features, self._base, matrix, self.n_jobs)
 
 
 @documented(

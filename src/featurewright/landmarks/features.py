@@ -14,6 +14,7 @@ from featurewright.estimators.documentation import documented
 from featurewright.landmarks.documentation import KERNEL, SEEDS
 from featurewright.landmarks.plan import check_landmarks, plan_landmarks
 from featurewright.landmarks.points import Matrix
+from featurewright.landmarks.similarity import one_blas_thread
 from featurewright.tables import (
     ClassTarget,
     apply_table,
@@ -158,7 +159,8 @@ class LandmarkKernelFeatures(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         matrix = apply_table(self, self._schema, X, dtype=np.float64, order="C")
-        columns = self._map.columns(matrix, self.n_jobs)
+        with one_blas_thread():
+            columns = self._map.columns(matrix, self.n_jobs)
         if not self.append:
             return columns
         return np.hstack([self._map.places.filled(matrix), columns])

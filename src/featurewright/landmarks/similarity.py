@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.metrics.pairwise import euclidean_distances, kernel_metrics, pairwise_kernels
+from threadpoolctl import threadpool_limits
 
 from featurewright.estimators.parameters import number, one_of, whole_number
 from featurewright.landmarks.points import Matrix, PointMap
@@ -54,6 +56,15 @@ class Similarity:
         values = np.clip(found[:n_rows], -FLOAT_MAX, FLOAT_MAX)
         values[np.isnan(values)] = 0.0
         return values
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep matrix products in the threads that ask for them.
+
+    Blocks are small: parting their products among threads costs more than it gains, and much more
+    on a busy machine. Called where work begins, never inside its threads.
+    """
+    return threadpool_limits(1, user_api="blas")
 
 
 @dataclass(frozen=True, eq=False)
