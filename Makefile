@@ -35,9 +35,11 @@ lint: $(STAMPS)/dev ## Check style and types
 bench: $(STAMPS)/bench ## Measure speed against scikit-learn and LightGBM
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/speed_paths.py
+	$(BIN)/python benchmarks/speed_landmarks.py
 
 papers: $(STAMPS)/bench ## Print our errors beside the published ones
 	$(BIN)/python benchmarks/papers_constructive.py
+	$(BIN)/python benchmarks/papers_landmarks.py
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

@@ -235,6 +235,33 @@ def split_rows(
     return train[:max_rows], test[:max_rows]
 
 
+def raetsch_split(dataset: Dataset, split: int) -> tuple[np.ndarray, np.ndarray]:
+    """Give one of the published splits of a set of Rätsch's, or a random one of the same size.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        One of the ``raetsch_`` sets.
+    split : int
+        Its number; where the folder has fewer of the published ones, the rest are drawn.
+
+    Returns
+    -------
+    train, test : ndarray of int
+        Row numbers.
+    """
+    entry = manifest()[dataset.name]
+    if split < entry["n_splits_available"]:
+        with np.load(data_folder() / entry["splits_file"], allow_pickle=False) as parts:
+            return parts["train"][split].astype(np.int64), parts["test"][split].astype(np.int64)
+    sizes = entry["official_sizes"]
+    rows = np.arange(len(dataset.y))
+    train, test = train_test_split(
+        rows, train_size=sizes["train"], test_size=sizes["test"], random_state=split
+    )
+    return train, test
+
+
 def take(X: Any, rows: np.ndarray) -> Any:
     """Take rows of an array or a frame."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

@@ -22,6 +22,11 @@ from featurewright.expressions import (
     register_operator,
 )
 from featurewright.paths import ForestPathEncoder
+from featurewright.landmarks import (
+    KernelFeatureEnsembleClassifier,
+    KernelFeatureEnsembleRegressor,
+    LandmarkKernelFeatures,
+)
 
 __version__ = "0.1.0"
 
@@ -38,6 +43,9 @@ __all__ = [
     "ConstructiveTreeRegressor",
     "Feature",
     "ForestPathEncoder",
+    "KernelFeatureEnsembleClassifier",
+    "KernelFeatureEnsembleRegressor",
+    "LandmarkKernelFeatures",
     "Operator",
     "Real",
     "datasets",

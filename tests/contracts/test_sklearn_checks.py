@@ -18,13 +18,18 @@ _BOOTSTRAP = (
     "a weight of two is not two chances to be drawn: as with scikit-learn's own forests, the same "
     "seed draws other rows from a table in which rows are repeated"
 )
+_LANDMARKS = (
+    "landmarks are rows drawn at random: the same seed draws other ones from a table in which rows "
+    "are repeated, or from which rows are left out"
+)
+_WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
-    name: {"check_sample_weight_equivalence_on_dense_data": _BOOTSTRAP}
-    for name in (
-        "ConstructiveForestClassifier",
-        "ConstructiveForestRegressor",
-        "ForestPathEncoder",
-    )
+    "ConstructiveForestClassifier": {_WEIGHTS: _BOOTSTRAP},
+    "ConstructiveForestRegressor": {_WEIGHTS: _BOOTSTRAP},
+    "ForestPathEncoder": {_WEIGHTS: _BOOTSTRAP},
+    "KernelFeatureEnsembleClassifier": {_WEIGHTS: _LANDMARKS},
+    "KernelFeatureEnsembleRegressor": {_WEIGHTS: _LANDMARKS},
+    "LandmarkKernelFeatures": {_WEIGHTS: _LANDMARKS},
 }
 # Fewer checks than this mean that tags switched checks off.
 LEAST_CHECKS = 50

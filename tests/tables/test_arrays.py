@@ -5,13 +5,14 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from featurewright.expressions.domains import Domain
-from featurewright.tables import apply_table, encode, fit_table, learn_schema
+from featurewright.tables import EncodedTable, apply_table, encode, fit_table, learn_schema
 
 
 def test_names_and_domains_of_an_array():
@@ -128,3 +129,18 @@ def test_read_only_input_gives_a_writable_matrix():
 def test_matrix_in_the_right_form_is_not_copied():
     given = np.ones((3, 2), dtype=np.float32, order="F")
     assert np.shares_memory(fit_table(BaseEstimator(), given)[0], given)
+
+
+def test_an_encoded_table_passes_the_door():
+    schema = learn_schema(pd.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]}))
+    table = EncodedTable(np.array([[1.5, 0.0], [2.5, np.nan]]), schema)
+    estimator = BaseEstimator()
+    matrix, same = fit_table(estimator, table)
+    assert same is schema
+    assert estimator.n_features_in_ == 2
+    assert matrix.dtype == np.float32
+    assert matrix.flags.f_contiguous
+    assert_array_equal(apply_table(estimator, schema, table, order="C"), table.matrix)
+    narrow = EncodedTable(np.zeros((1, 1)), learn_schema([[1.0]]))
+    with pytest.raises(ValueError, match="X has 1 columns, but 2 are expected"):
+        apply_table(estimator, schema, narrow)

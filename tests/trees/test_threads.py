@@ -129,3 +129,16 @@ def test_a_halt_without_a_limit():
     halt.raise_flag()
     assert halt.flag[0] == 1
     assert not Halt(100).time_is_up
+
+
+def test_inside_a_thread_one_task_after_the_other_needs_no_more_threads():
+    done = []
+
+    def outer() -> list[str | None]:
+        tasks = [lambda: threading.current_thread().name] * 3
+        return run_in_threads(tasks, 1, halt=Halt(), on_done=done.append)
+
+    (names,) = run_in_threads([outer], 2, halt=Halt())
+    assert len(set(names)) == 1
+    assert names[0] != threading.main_thread().name
+    assert done == [1, 2, 3]

@@ -1,7 +1,7 @@
 """The one door in: any frame or array becomes a typed matrix, names and a target."""
 
-from featurewright.tables.door import apply_table, encode, fit_table, learn_schema
-from featurewright.tables.schema import Schema
+from featurewright.tables.door import FLOAT_MAX, apply_table, encode, fit_table, learn_schema
+from featurewright.tables.schema import EncodedTable, Schema, check_input_names
 from featurewright.tables.targets import (
     ClassTarget,
     MultiTarget,
@@ -13,11 +13,14 @@ from featurewright.tables.targets import (
 )
 
 __all__ = [
+    "FLOAT_MAX",
     "ClassTarget",
+    "EncodedTable",
     "MultiTarget",
     "Schema",
     "apply_class_weight",
     "apply_table",
+    "check_input_names",
     "check_weights",
     "encode",
     "fit_table",

@@ -23,7 +23,7 @@ from featurewright.tables.columns import (
     learn_column,
     out_of_range,
 )
-from featurewright.tables.schema import Schema, generated_names
+from featurewright.tables.schema import EncodedTable, Schema, generated_names
 
 # Expressions are evaluated in float32, so a larger number in the input would be infinite there.
 FLOAT_MAX = float(np.finfo(np.float32).max)
@@ -141,6 +141,9 @@ def fit_table(
     >>> matrix.dtype, schema.names, estimator.n_features_in_
     (dtype('float32'), ('x0', 'x1'), 2)
     """
+    if isinstance(X, EncodedTable):
+        estimator.n_features_in_ = X.schema.n_columns
+        return np.asarray(X.matrix, dtype=dtype, order=order), X.schema
     frame = _as_frame(X)
     if frame is None:
         check = partial(validate_data, estimator, reset=True)
@@ -191,6 +194,9 @@ def apply_table(
     >>> apply_table(estimator, schema, [[5, 6]])
     array([[5., 6.]], dtype=float32)
     """
+    if isinstance(X, EncodedTable):
+        _check_width(schema, X.schema.n_columns)
+        return np.asarray(X.matrix, dtype=dtype, order=order)
     frame = _as_frame(X)
     if frame is None:
         check = partial(validate_data, estimator, reset=False)

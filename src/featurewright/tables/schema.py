@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,47 @@ class Schema:
     def is_numeric(self) -> bool:
         """True where no column is a Category."""
         return not bool(np.any(self.domains == Domain.CATEGORY))
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTable:
+    """A table that came through the door already, for learners that train inside another one.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_rows, n_columns)
+        Missing is NaN, a Boolean 0 or 1, a Category the code of its level.
+    schema : Schema
+        What the columns are.
+
+    Examples
+    --------
+    >>> from featurewright.tables import learn_schema
+    >>> table = EncodedTable(np.array([[1.0, 2.0]]), learn_schema([[1, 2]]))
+    >>> table.shape
+    (1, 2)
+    """
+
+    matrix: NDArray[np.floating[Any]]
+    schema: Schema
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+
+def check_input_names(schema: Schema, names: Any) -> None:
+    """Refuse `input_features` of `get_feature_names_out` that are not the names of the fit."""
+    given = [str(name) for name in names]
+    seen = list(schema.names)
+    if len(given) != len(seen):
+        raise ValueError(
+            f"input_features should have length equal to the number of features "
+            f"({len(seen)}), but it has {len(given)}."
+        )
+    if schema.given_names and given != seen:
+        raise ValueError("input_features is not equal to feature_names_in_ of the fit.")
 
 
 def generated_names(n_columns: int) -> tuple[str, ...]:

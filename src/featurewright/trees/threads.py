@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -24,6 +25,11 @@ class Halt:
     def raise_flag(self) -> None:
         """Make all growing stop at the next node."""
         self.flag[0] = 1
+
+    @property
+    def has_deadline(self) -> bool:
+        """Whether there is a deadline."""
+        return self._end is not None
 
     @property
     def time_is_up(self) -> bool:
@@ -55,8 +61,8 @@ def run_in_threads(
     on_done : callable, optional
         Called with the number of tasks done.
     """
-    if n_threads <= 1 and halt is None:
-        return [task() for task in tasks]
+    if n_threads <= 1 and (halt is None or not _must_watch(halt)):
+        return _one_by_one(tasks, on_done)
     halt = halt or Halt()
     results: list[Result | None] = [None] * len(tasks)
     waiting = iter(range(len(tasks)))
@@ -85,4 +91,21 @@ def run_in_threads(
             for future in running:
                 future.cancel()
             raise
+    return results
+
+
+def _must_watch(halt: Halt) -> bool:
+    """Tell whether someone must stay awake: for a deadline, or for Ctrl-C in the main thread."""
+    return halt.has_deadline or threading.current_thread() is threading.main_thread()
+
+
+def _one_by_one(
+    tasks: Sequence[Callable[[], Result]], on_done: Callable[[int], None] | None
+) -> list[Result | None]:
+    """Run tasks in this thread."""
+    results: list[Result | None] = []
+    for task in tasks:
+        results.append(task())
+        if on_done is not None:
+            on_done(len(results))
     return results

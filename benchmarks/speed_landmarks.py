@@ -1,0 +1,110 @@
+"""Speed of ensembles over kernel features, side by side with scikit-learn in one run.
+
+The bar: a random forest with kernel features takes at most twice the time of scikit-learn's plain
+random forest with as many trees, to fit and to predict. Ours and theirs take turns, and the median
+counts, so that a busy machine slows both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from data import synthetic
+from runner import make_model, markdown_table, say, warm_up
+from sklearn.tree import DecisionTreeClassifier
+from speed import Line, seconds, taking_turns
+from threadpoolctl import threadpool_limits
+
+from featurewright import ConstructiveTreeClassifier
+
+ROWS, COLUMNS = 20_000, 20
+BAR = 2.0
+TREE = {"criterion": "entropy", "min_samples_leaf": 2, "random_state": 0}
+OTHERS = ("bagging", "adaboost", "random_subspace", "kernel_only")
+
+
+def ensemble_lines(n_trees: int, repeats: int, n_jobs: int, methods: tuple[str, ...]) -> list[Line]:
+    """Measure fit and predict of several methods; the bar is for the forest."""
+    X, y = synthetic(2 * ROWS, COLUMNS)
+    models: dict[str, Any] = {
+        "theirs": make_model("RandomForest", {"n_estimators": n_trees}, "binary", 0, n_jobs)
+    }
+    for method in methods:
+        # As many trees as theirs: the number of runs divides it.
+        params = {"method": method, "n_estimators": n_trees, "n_runs": 14}
+        models[method] = make_model("KernelFeatureEnsemble", params, "binary", 0, n_jobs)
+    say(f"{', '.join(methods)}; threads: {n_jobs}")
+    fits = {name: partial(model.fit, X[:ROWS], y[:ROWS]) for name, model in models.items()}
+    answers = {name: partial(model.predict, X[ROWS:]) for name, model in models.items()}
+    lines = []
+    for step, works in (("fit", fits), ("predict", answers)):
+        taken, _ = taking_turns(works, repeats)
+        for method in methods:
+            bar = BAR if method == "random_forest" else None
+            work = f"{method} + kernel features, {n_trees} trees, threads: {n_jobs}: {step}"
+            both = [seconds(taken[who]) for who in (method, "theirs")]
+            lines.append(Line(work, *both, taken[method] / taken["theirs"], bar))
+    return lines
+
+
+def member_lines(repeats: int) -> list[Line]:
+    """Measure one tree of ours against one of theirs: which of them members should be."""
+    lines = []
+    for n_rows in (400, 2000, ROWS):
+        X, y = synthetic(n_rows, 30)
+        works = {
+            "ours": partial(ConstructiveTreeClassifier(search=None, **TREE).fit, X, y),
+            "theirs": partial(DecisionTreeClassifier(**TREE).fit, X, y),
+        }
+        taken, _ = taking_turns(works, 3 * repeats)
+        both = [f"{1000 * taken[who]:.1f} ms" for who in ("ours", "theirs")]
+        work = f"one entropy tree, {n_rows} × 30: fit"
+        lines.append(Line(work, *both, taken["ours"] / taken["theirs"], None))
+    return lines
+
+
+def main() -> None:
+    """Measure, print, write and check if asked to."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="28 trees instead of 196")
+    parser.add_argument("--check", action="store_true", help="leave with 1 if a bar is missed")
+    parser.add_argument("--repeats", type=int, default=3, help="turns of each (default: 3)")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="default: 1 2")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the Markdown here too")
+    options = parser.parse_args()
+    n_trees = 28 if options.quick else 196
+    say("Compiling the kernels.")
+    warm_up()
+    lines = member_lines(options.repeats)
+    for n_jobs in options.threads:
+        with threadpool_limits(n_jobs):
+            others = OTHERS if n_jobs == max(options.threads) else ()
+            lines += ensemble_lines(n_trees, options.repeats, n_jobs, ("random_forest", *others))
+    table = markdown_table(
+        ["work", "ours", "theirs", "number", "bar", ""], [line.cells() for line in lines]
+    )
+    missed = [line.work for line in lines if not line.passed]
+    n_bars = sum(line.bar is not None for line in lines)
+    text = f"""# Speed of ensembles over kernel features
+
+Training on {ROWS:,} × {COLUMNS}, predicting as many rows; theirs is always scikit-learn's plain
+random forest with {n_trees} trees, or its tree. Median of {options.repeats} turns, side by side.
+
+{table}
+
+{n_bars - len(missed)} of {n_bars} bars hold.
+"""
+    print(text)
+    if options.write:
+        options.write.write_text(text)
+    sys.exit(bool(options.check and missed))
+
+
+if __name__ == "__main__":
+    main()

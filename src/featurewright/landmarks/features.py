@@ -1,0 +1,190 @@
+"""Similarities to some training rows as new columns."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from featurewright.estimators.documentation import documented
+from featurewright.landmarks.documentation import KERNEL, SEEDS
+from featurewright.landmarks.plan import check_landmarks, plan_landmarks
+from featurewright.landmarks.points import Matrix
+from featurewright.landmarks.similarity import one_blas_thread
+from featurewright.tables import (
+    ClassTarget,
+    apply_table,
+    check_input_names,
+    check_weights,
+    fit_table,
+    read_classes,
+)
+
+
+@documented(KERNEL, SEEDS, slices='"class" needs y.')
+class LandmarkKernelFeatures(TransformerMixin, BaseEstimator):
+    """Give each row its similarities to some rows of the training table.
+
+    Missing numbers are the column's median for the kernel; a column of labels counts as one column
+    of 0 and 1 for each label.
+
+    Parameters
+    ----------
+    n_landmarks : int, default=10
+        Number of landmarks, and of new columns; all training rows if there are fewer.
+    append : bool, default=True
+        Whether the original columns come first, missing values filled with their median and labels
+        as the number of their level.
+    {parameters}
+
+    Attributes
+    ----------
+    landmark_rows_ : ndarray of shape (n_landmarks,)
+        Numbers of the training rows that are landmarks.
+    landmarks_ : ndarray of shape (n_landmarks, n_coordinates)
+        The landmarks as the kernel sees them.
+    width_ : float or None
+        Width of the Gaussian kernel.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, where the table had names.
+
+    References
+    ----------
+    M.-F. Balcan, A. Blum and S. Vempala, Kernels as features, 2006.
+
+    Examples
+    --------
+    >>> from featurewright import LandmarkKernelFeatures
+    >>> features = LandmarkKernelFeatures(1, width=1.0, random_state=0)
+    >>> print(features.fit_transform([[0.0], [0.0], [0.0]]))
+    [[0. 1.]
+     [0. 1.]
+     [0. 1.]]
+    >>> print(*features.get_feature_names_out(), sep=", ")
+    x0, gaussian(x, row 2)
+    """
+
+    def __init__(
+        self,
+        n_landmarks: int = 10,
+        *,
+        append: bool = True,
+        kernel: Any = "gaussian",
+        width: float | None = None,
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Any = None,
+        batched: bool = False,
+        landmarks: str = "random",
+        scale: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.append = append
+        self.kernel = kernel
+        self.width = width
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.batched = batched
+        self.landmarks = landmarks
+        self.scale = scale
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = self.landmarks == "class"
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the landmarks.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The table: numbers, booleans and strings or categories; missing values are welcome.
+        y : array-like of shape (n_samples,), optional
+            Classes; used by `landmarks="class"` alone.
+        sample_weight : array-like of shape (n_samples,), optional
+            Rows of weight zero count as if they were not there; other weights change nothing.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
+        check_landmarks(self, least=1)
+        matrix, schema = fit_table(self, X, dtype=np.float64, order="C")
+        weights = check_weights(sample_weight, len(matrix))
+        rows = np.arange(len(matrix)) if weights is None else np.flatnonzero(weights > 0)
+        codes = None
+        if self.landmarks == "class":
+            target = read_classes(y, len(matrix))
+            if not isinstance(target, ClassTarget):
+                raise ValueError(
+                    'y has several columns, but landmarks="class" expects one column of classes.'
+                )
+            codes = target.codes
+        random = check_random_state(self.random_state)
+        plan = plan_landmarks(self, matrix, schema, rows, codes, random=random)
+        self.landmark_rows_, self._map = plan.draw(matrix, random)
+        self.landmarks_ = self._map.landmarks
+        self.width_ = plan.similarity.width
+        self._schema = schema
+        return self
+
+    def transform(self, X: Any) -> Matrix:
+        """Compute the similarities of each row to the landmarks.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows, with the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            With `append` the original columns first; then one column for each landmark.
+        """
+        check_is_fitted(self)
+        matrix = apply_table(self, self._schema, X, dtype=np.float64, order="C")
+        with one_blas_thread():
+            columns = self._map.columns(matrix, self.n_jobs)
+        if not self.append:
+            return columns
+        return np.hstack([self._map.places.filled(matrix), columns])
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Name the columns that `transform` gives.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Checked against the names seen in `fit`.
+
+        Returns
+        -------
+        ndarray of str
+            Original names, and such as "gaussian(x, row 17)".
+        """
+        check_is_fitted(self)
+        if input_features is not None:
+            check_input_names(self._schema, input_features)
+        originals = list(self._schema.names) if self.append else []
+        name, point = self._map.similarity.name, "x"
+        made = [f"{name}({point}, row {row})" for row in self.landmark_rows_]
+        while set(made) & set(originals):  # features of features
+            point += "'"
+            made = [f"{name}({point}, row {row})" for row in self.landmark_rows_]
+        return np.array(originals + made, dtype=object)

@@ -1,0 +1,181 @@
+"""Kernels and other similarities between rows and landmarks, by name or as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.metrics.pairwise import euclidean_distances, kernel_metrics, pairwise_kernels
+from threadpoolctl import threadpool_limits
+
+from featurewright.estimators.parameters import number, one_of, whole_number
+from featurewright.landmarks.points import Matrix, PointMap
+from featurewright.tables import FLOAT_MAX
+from featurewright.trees.threads import run_in_threads
+
+KERNELS = ("gaussian", *sorted(kernel_metrics()))
+# Matrix products round differently for different numbers of rows. Blocks of one size make a row's
+# similarities the same alone and in any batch, and bound the memory.
+BLOCK = 1024
+WIDTH_ROWS = 500  # rows whose distances give the width
+
+
+@dataclass(frozen=True, eq=False)
+class Similarity:
+    """A similarity of two points with all its parameters."""
+
+    name: str
+    metric: str | Callable[..., Any]
+    params: dict[str, Any]
+    batched: bool = False
+    width: float | None = None
+    # Only differences count for some kernels; near the origin their squares keep more digits.
+    origin: Matrix | None = None
+
+    def block(self, points: Matrix, landmarks: Matrix) -> Matrix:
+        """Compare up to `BLOCK` points with all landmarks; what is undefined is 0."""
+        n_rows = len(points)
+        if n_rows < BLOCK and (self.batched or not callable(self.metric)):
+            points = np.concatenate([points, np.repeat(points[-1:], BLOCK - n_rows, axis=0)])
+        if self.origin is not None:
+            points, landmarks = points - self.origin, landmarks - self.origin
+        with np.errstate(all="ignore"):
+            if self.batched and callable(self.metric):
+                found = _as_matrix(self.metric(points, landmarks, **self.params))
+                _check_shape(found, (len(points), len(landmarks)))
+            else:
+                found = pairwise_kernels(points, landmarks, metric=self.metric, **self.params)
+        # Larger numbers no table of this library may hold.
+        values = np.clip(found[:n_rows], -FLOAT_MAX, FLOAT_MAX)
+        values[np.isnan(values)] = 0.0
+        return values
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep matrix products in the threads that ask for them.
+
+    Blocks are small: parting their products among threads costs more than it gains, and much more
+    on a busy machine. Called where work begins, never inside its threads.
+    """
+    return threadpool_limits(1, user_api="blas")
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkMap:
+    """Landmarks and what compares rows with them: the columns K(x, landmark)."""
+
+    places: PointMap
+    similarity: Similarity
+    landmarks: Matrix
+
+    def columns(self, matrix: Any, n_jobs: int | None = None) -> Matrix:
+        """Compute the similarities of encoded rows, block by block."""
+        out = np.empty((len(matrix), len(self.landmarks)))
+        if len(self.landmarks) == 0:
+            return out
+
+        def work(first: int, last: int) -> None:
+            for start in range(first, last, BLOCK):
+                stop = min(start + BLOCK, last)
+                points = self.places.points(matrix[start:stop])
+                out[start:stop] = self.similarity.block(points, self.landmarks)
+
+        threads = min(effective_n_jobs(n_jobs), -(-len(matrix) // BLOCK))
+        edges = np.linspace(0, len(matrix), threads + 1).astype(np.int64)
+        tasks = [partial(work, int(a), int(b)) for a, b in pairwise(edges)]
+        run_in_threads(tasks, threads)
+        return out
+
+
+def check_similarity(learner: Any) -> None:
+    """Refuse parameters of a similarity that make no sense, before any work."""
+    kernel = learner.kernel
+    if not callable(kernel):
+        one_of("kernel", kernel, KERNELS)
+    if learner.width is not None:
+        number("width", learner.width, above=0.0)
+    if learner.gamma is not None:
+        number("gamma", learner.gamma, above=0.0)
+    whole_number("degree", learner.degree, 1)
+    number("coef0", learner.coef0, least=-FLOAT_MAX)
+    params = learner.kernel_params
+    if params is not None and not (callable(kernel) and isinstance(params, Mapping)):
+        raise ValueError(
+            "kernel_params must be a dict of arguments for a kernel that is a function; set "
+            "width, gamma, degree and coef0 for a kernel by name."
+        )
+
+
+def make_similarity(learner: Any, points: Matrix) -> Similarity:
+    """Settle all parameters of a similarity; some points give the Gaussian its width."""
+    kernel = learner.kernel
+    if callable(kernel):
+        params = dict(learner.kernel_params or {})
+        name = getattr(kernel, "__name__", type(kernel).__name__)
+        if not learner.batched:
+            _check_number(kernel(points[0], points[-1], **params))
+        return Similarity(name, kernel, params, bool(learner.batched))
+    origin = points.mean(axis=0)
+    if kernel == "gaussian":
+        width = median_width(points) if learner.width is None else float(learner.width)
+        return Similarity(kernel, "rbf", {"gamma": 1.0 / width}, width=width, origin=origin)
+    if kernel == "linear":  # x'z + 1, which is the polynomial kernel of degree one
+        params = {"degree": 1, "gamma": 1.0, "coef0": learner.coef0}
+        return Similarity(kernel, "polynomial", params)
+    known = {"gamma": learner.gamma, "degree": learner.degree, "coef0": learner.coef0}
+    taken = {
+        "gamma": ("rbf", "laplacian", "polynomial", "poly", "sigmoid", "chi2"),
+        "degree": ("polynomial", "poly"),
+        "coef0": ("polynomial", "poly", "sigmoid"),
+    }
+    params = {key: known[key] for key in known if kernel in taken[key]}
+    if kernel == "chi2" and learner.gamma is None:
+        params["gamma"] = 1.0
+    return Similarity(kernel, kernel, params, origin=origin if kernel == "rbf" else None)
+
+
+def median_width(points: Matrix) -> float:
+    """Give the median squared distance between different points."""
+    distances = euclidean_distances(points - points.mean(axis=0), squared=True)
+    apart = distances[np.triu_indices(len(points), 1)]
+    for candidates in (apart, apart[apart > 0]):
+        width = float(np.median(candidates)) if len(candidates) else 0.0
+        if np.isfinite(1.0 / width if width > 0 else np.inf):
+            return width
+    return 1.0  # all rows are the same
+
+
+def _as_matrix(found: Any) -> Matrix:
+    """Read what a function gave."""
+    try:
+        return np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "kernel gave values that are not numbers, but a matrix of similarities is expected."
+        ) from error
+
+
+def _check_shape(found: Matrix, expected: tuple[int, int]) -> None:
+    """Refuse a matrix of another shape."""
+    if found.shape != expected:
+        raise ValueError(
+            f"kernel gave an array of shape {found.shape}, but one row per row and one column per "
+            f"landmark, {expected}, is expected; use batched=False if it takes two rows."
+        )
+
+
+def _check_number(found: Any) -> None:
+    """Refuse a function of two rows that gives no number."""
+    if not isinstance(found, Real) and np.shape(found) != ():
+        raise ValueError(
+            f"kernel gave an array of shape {np.shape(found)} for two rows, but a number is "
+            "expected; use batched=True if it takes two tables."
+        )
+    _as_matrix(found)

@@ -1,0 +1,102 @@
+"""Tables that are hard to work with: finite answers, or one clear sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from featurewright import (
+    KernelFeatureEnsembleClassifier,
+    KernelFeatureEnsembleRegressor,
+    LandmarkKernelFeatures,
+)
+from featurewright.landmarks.runs import METHODS
+from featurewright.landmarks.similarity import KERNELS
+
+RNG = np.random.default_rng(0)
+NORMAL = RNG.normal(size=(40, 3))
+TABLES = {
+    "one row": np.ones((1, 3)),
+    "one column": NORMAL[:, :1],
+    "constant": np.full((20, 2), 7.0),
+    "huge": NORMAL * 1e30,
+    "largest": np.array([[3e38], [-3e38], [1.0], [0.0]]),
+    "tiny": NORMAL * 1e-30,
+    "smallest": NORMAL * 1e-300,
+    "mixed": NORMAL * [1e30, 1.0, 1e-30],
+    "all missing": np.full((10, 2), np.nan),
+    "a missing column": np.column_stack([NORMAL, np.full(40, np.nan)]),
+    "hardly different": 1.0 + NORMAL * 1e-16,
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("kernel", [k for k in KERNELS if "chi2" not in k])
+@pytest.mark.parametrize("scale", [False, True])
+def test_features_stay_finite(table, kernel, scale):
+    rows = TABLES[table]
+    for landmarks in ("random", "kmeans"):
+        model = LandmarkKernelFeatures(
+            5, kernel=kernel, degree=9, scale=scale, landmarks=landmarks, random_state=0
+        ).fit(rows)
+        found = model.transform(rows)
+        assert np.isfinite(found).all()
+        assert np.isfinite(model.transform(np.full((2, rows.shape[1]), np.nan))).all()
+        assert found.shape == (len(rows), rows.shape[1] + min(5, len(rows)))
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("method", METHODS)
+def test_ensembles_stay_finite(table, method):
+    rows = TABLES[table]
+    y = np.arange(len(rows)) % 3
+    model = KernelFeatureEnsembleClassifier(method=method, n_estimators=4, random_state=0)
+    assert np.isfinite(model.fit(rows, y).predict_proba(rows)).all()
+    if method != "adaboost":
+        numbers = KernelFeatureEnsembleRegressor(method=method, n_estimators=4, random_state=0)
+        assert np.isfinite(numbers.fit(rows, y * 1.0).predict(rows)).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_constant_target(method):
+    model = KernelFeatureEnsembleClassifier(method=method, n_estimators=4, random_state=0)
+    assert set(model.fit(NORMAL, np.full(40, "only")).predict(NORMAL)) == {"only"}
+
+
+@pytest.mark.parametrize("landmarks", ["random", "class", "kmeans"])
+@pytest.mark.parametrize("method", METHODS)
+def test_five_hundred_classes(method, landmarks):
+    rows = np.random.default_rng(0).normal(size=(1000, 2))
+    y = np.arange(1000) % 500
+    model = KernelFeatureEnsembleClassifier(
+        method=method, n_estimators=4, landmarks=landmarks, random_state=0
+    ).fit(rows, y)
+    assert model.predict_proba(rows[:5]).shape == (5, 500)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [LandmarkKernelFeatures, KernelFeatureEnsembleClassifier, KernelFeatureEnsembleRegressor],
+)
+def test_infinity_is_refused(make):
+    rows = NORMAL.copy()
+    rows[3, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        make().fit(rows, np.arange(40) % 2)
+
+
+def test_negative_values_for_chi2():
+    with pytest.raises(ValueError, match="negative"):
+        LandmarkKernelFeatures(kernel="chi2").fit(NORMAL).transform(NORMAL)
+
+
+def test_many_rows_need_little_memory():
+    import tracemalloc
+
+    rows = np.random.default_rng(0).normal(size=(100_000, 4))
+    model = LandmarkKernelFeatures(10, append=False, random_state=0).fit(rows)
+    tracemalloc.start()
+    found = model.transform(rows)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < found.nbytes + rows.nbytes + 10e6
