@@ -21,6 +21,11 @@ from featurewright.expressions import (
     Real,
     register_operator,
 )
+from featurewright.recursive import (
+    RecursionDisplay,
+    RecursiveSelectiveClassifier,
+    RecursiveSelectiveTransformer,
+)
 
 __version__ = "0.1.0"
 
@@ -38,6 +43,9 @@ __all__ = [
     "Feature",
     "Operator",
     "Real",
+    "RecursionDisplay",
+    "RecursiveSelectiveClassifier",
+    "RecursiveSelectiveTransformer",
     "datasets",
     "register_operator",
 ]

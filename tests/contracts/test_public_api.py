@@ -23,6 +23,9 @@ PUBLIC = [
     "Feature",
     "Operator",
     "Real",
+    "RecursionDisplay",
+    "RecursiveSelectiveClassifier",
+    "RecursiveSelectiveTransformer",
     "datasets",
     "register_operator",
 ]

@@ -171,20 +171,8 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if input_features is not None:
-            self._check_names(input_features)
+            check_input_names(self._schema, input_features)
         return np.array([feature.name for feature in self._output()[0]], dtype=object)
-
-    def _check_names(self, names: Any) -> None:
-        """Refuse input names that are not those of the fit."""
-        given = [str(name) for name in names]
-        seen = list(self._schema.names)
-        if len(given) != len(seen):
-            raise ValueError(
-                f"input_features should have length equal to the number of features "
-                f"({len(seen)}), but it has {len(given)}."
-            )
-        if self._schema.given_names and given != seen:
-            raise ValueError("input_features is not equal to feature_names_in_ of the fit.")
 
     # Targets ------------------------------------------------------------------------------------
 
@@ -245,6 +233,18 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
             "leaf_weights": exact,
         }
         return target, scoring, leaves
+
+
+def check_input_names(schema: Schema, names: Any) -> None:
+    """Refuse input names that are not those of the fit."""
+    given, seen = [str(name) for name in names], list(schema.names)
+    if len(given) != len(seen):
+        raise ValueError(
+            f"input_features should have length equal to the number of features "
+            f"({len(seen)}), but it has {len(given)}."
+        )
+    if schema.given_names and given != seen:
+        raise ValueError("input_features is not equal to feature_names_in_ of the fit.")
 
 
 def plain_weights(weights: npt.NDArray[np.float64] | None, n_rows: int) -> npt.NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from featurewright.tables.door import apply_table, encode, fit_table, learn_schema
 from featurewright.tables.schema import Schema
+from featurewright.tables.sparse import is_sparse, read_sparse
 from featurewright.tables.targets import (
     ClassTarget,
     MultiTarget,
@@ -20,7 +21,9 @@ __all__ = [
     "check_weights",
     "encode",
     "fit_table",
+    "is_sparse",
     "learn_schema",
     "read_classes",
     "read_numbers",
+    "read_sparse",
 ]
