@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,13 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.estimators.base import center_and_scale, in_units, plain_weights
-from featurewright.estimators.parameters import number, one_of
+from featurewright.estimators.parameters import number, one_of, whole_number
 from featurewright.recursive.inputs import SCALES, Inputs, learn_inputs
 from featurewright.recursive.members import fit_member, join_probabilities, log_loss
 from featurewright.recursive.schedule import plan_sizes
@@ -47,6 +47,8 @@ from featurewright.tables import (
 )
 
 _PATIENCE = 2  # recursions without a lower loss after which the search stops
+_FEW_ROWS = 1_000  # up to here, rows are held out in folds
+_LEAST_ROWS = 4  # fewer cannot be parted
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,53 +141,72 @@ class RecursiveSelective(BaseEstimator):
 
     def _choose(self, rows: Rows, plane: Plane, sizes: list[int]) -> int:
         """Give the number of recursions whose loss on held-out rows is lowest."""
-        train, test = self._hold_out(rows)
+        parts = [(rows.take(train), rows.take(test)) for train, test in self._hold_out(rows)]
         paths = [
-            recurse(train.columns, problem, train.weights, plane, sizes)
-            for problem in self._problems(train.target, plane)
+            [
+                recurse(train.columns, problem, train.weights, plane, sizes)
+                for problem in self._problems(train.target, plane)
+            ]
+            for train, _ in parts
         ]
         losses: list[float] = []
         train_losses: list[float] = []
-        while len(losses) <= len(sizes) and len(losses) - int(np.argmin([*losses, np.inf])) <= (
-            _PATIENCE
-        ):
-            walked = Parallel(self.n_jobs, prefer="threads")(delayed(next)(path) for path in paths)
-            train_losses.append(float(np.mean([loss for _, loss in walked])))
-            losses.append(self._held_out_loss(train, test, plane, [m for m, _ in walked]))
-        tried = len(losses) - 1
-        self.history_ = _history(rows, sizes[:tried], np.array(train_losses), np.array(losses))
+        for tried in range(len(sizes) + 1):
+            if tried - int(np.argmin([*losses, np.inf])) > _PATIENCE:
+                break
+            found = []
+            for part, walks in zip(parts, paths, strict=True):
+                walked = Parallel(self.n_jobs, prefer="threads")(map(delayed(next), walks))
+                held_out = self._held_out_loss(part, plane, [matrix for matrix, _ in walked])
+                found.append((np.mean([loss for _, loss in walked]), held_out))
+            train_loss, loss = np.mean(found, axis=0)
+            train_losses.append(train_loss)
+            losses.append(loss)
+        kept = sizes[: len(losses) - 1]
+        self.history_ = _history(rows, kept, np.array(train_losses), np.array(losses))
         return int(np.argmin(losses))
 
-    def _hold_out(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Part the rows; classes of one row cannot be on both sides."""
+    def _hold_out(self, rows: Rows) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+        """Give the rows to learn from and those to measure on, once or in folds."""
         n_rows = len(rows.target)
-        n_test = max(1, round(self.validation_fraction * n_rows))
-        if n_test >= n_rows:
-            return rows, rows  # a single row: nothing to hold out
-        stratify = None
+        everything = np.arange(n_rows)
+        if n_rows < _LEAST_ROWS:
+            return [(everything, everything)]
+        seed, target = self._seeds[0], rows.target
+        validation = self.validation
+        if validation == "auto":
+            validation = 5 if n_rows <= _FEW_ROWS else 0.2
+        rarest = n_rows
         if self.classes_ is not None:
-            counts = np.bincount(rows.target)
-            if counts[counts > 0].min() > 1 and min(n_test, n_rows - n_test) >= len(counts):
-                stratify = rows.target
+            counts = np.bincount(target)
+            rarest = counts[counts > 0].min()
+        if isinstance(validation, Integral):
+            folds = min(int(validation), n_rows)
+            # Folds of their own for each class need as many rows of it.
+            make = StratifiedKFold if self.classes_ is not None and rarest >= folds else KFold
+            return list(make(folds, shuffle=True, random_state=seed).split(everything, target))
+        n_test = max(1, round(float(validation) * n_rows))
+        enough = min(n_test, n_rows - n_test) >= (0 if self.classes_ is None else len(counts))
+        stratify = target if self.classes_ is not None and rarest > 1 and enough else None
         train, test = train_test_split(
-            np.arange(n_rows), test_size=n_test, random_state=self._seeds[0], stratify=stratify
+            everything, test_size=n_test, random_state=seed, stratify=stratify
         )
-        return rows.take(train), rows.take(test)
+        return [(train, test)]
 
     def _held_out_loss(
-        self, train: Rows, test: Rows, plane: Plane, matrices: list[Matrix | None]
+        self, part: tuple[Rows, Rows], plane: Plane, matrices: list[Matrix | None]
     ) -> float:
         """Measure the loss of the ensemble, or of the linear model, on held-out rows."""
-        if plane.regression:
-            matrix, problem = matrices[0], self._problems(train.target, plane)[0]
-            columns = _product(train.columns, matrix)
-            model = plane.model(columns.shape, problem.seed)
-            model.fit(columns, problem.target, sample_weight=train.weights)
-            wrong = model.predict(_product(test.columns, matrix)) - test.target
-            return float(np.average(wrong**2, weights=test.weights))
+        train, test = part
         problems = self._problems(train.target, plane)
+        if plane.regression:
+            columns = _product(train.columns, matrices[0])
+            model = plane.model(columns.shape, problems[0].seed)
+            model.fit(columns, problems[0].target, sample_weight=train.weights)
+            wrong = model.predict(_product(test.columns, matrices[0])) - test.target
+            return float(np.average(wrong**2, weights=test.weights))
         chances = Parallel(self.n_jobs, prefer="threads")(
-            delayed(_chance)(self.estimator, (train, test), plane, matrix, problem)
+            delayed(_chance)(self.estimator, part, plane, matrix, problem)
             for matrix, problem in zip(matrices, problems, strict=True)
         )
         return log_loss(join_probabilities(chances), test.target, test.weights)
@@ -211,9 +232,7 @@ class RecursiveSelective(BaseEstimator):
         one_of("loss", self.loss, LOSSES)
         one_of("solver", self.solver, SOLVERS)
         number("C", self.C, above=0.0)
-        share = number("validation_fraction", self.validation_fraction, above=0.0)
-        if share >= 1.0:
-            raise ValueError(f"validation_fraction={share!r} must lie between 0 and 1.")
+        _check_validation(self.validation)
         if self.n_jobs is not None and not (isinstance(self.n_jobs, Integral) and self.n_jobs):
             raise ValueError(f"n_jobs={self.n_jobs!r} must be a whole number or None.")
 
@@ -276,6 +295,18 @@ class RecursiveSelective(BaseEstimator):
         blocks: Matrix = columns @ self._joined[:, part]
         blocks += self._offset[part]
         return blocks
+
+
+def _check_validation(validation: Any) -> None:
+    """Refuse what is neither a number of folds nor a share of the rows."""
+    if isinstance(validation, str) and validation == "auto":
+        return
+    if isinstance(validation, Integral):
+        whole_number("validation", validation, 2)
+    elif not (isinstance(validation, Real) and 0.0 < float(validation) < 1.0):
+        raise ValueError(
+            f"validation={validation!r} must be 'auto', a number of folds or a share in (0, 1)."
+        )
 
 
 def _walk(

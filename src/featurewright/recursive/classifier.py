@@ -57,7 +57,7 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
         self,
         estimator: Any = None,
         *,
-        n_recursions: int | str = 6,
+        n_recursions: int | str = "auto",
         keep: Any = "auto",
         projection: str = "stretch",
         normalize: str | None = None,
@@ -65,7 +65,7 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
         C: float = 1.0,
         loss: str = "squared_hinge",
         solver: str = "auto",
-        validation_fraction: float = 0.2,
+        validation: int | float | str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -78,7 +78,7 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
         self.C = C
         self.loss = loss
         self.solver = solver
-        self.validation_fraction = validation_fraction
+        self.validation = validation
         self.n_jobs = n_jobs
         self.random_state = random_state
 

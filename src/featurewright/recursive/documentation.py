@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PARAMETERS = """
-n_recursions : int or "auto", default={n_recursions}
+n_recursions : int or "auto", default="auto"
     How often the columns are weighed, selected and projected. "auto" goes on until the loss on
     held-out rows has not dropped for two recursions and keeps the best number, which may be 0; the
     matrices are then learned from all rows.
@@ -27,8 +27,9 @@ loss : {"squared_hinge", "hinge"}, default="squared_hinge"
 solver : {"auto", "liblinear", "sgd"}, default="auto"
     "auto" uses liblinear up to 10,000 rows and above a stochastic gradient with the hinge loss (the
     absolute error in regression).
-validation_fraction : float, default=0.2
-    Share of the rows held out when `n_recursions` is "auto".
+validation : int, float or "auto", default="auto"
+    What is held out where `n_recursions` is "auto": so many folds in turn, or a share of the rows
+    once. "auto" is five folds up to 1,000 rows and a fifth of the rows above.
 """
 
 END = """

@@ -22,7 +22,8 @@ LOSSES = ("squared_hinge", "hinge")
 SOLVERS = ("auto", "liblinear", "sgd")
 MANY_ROWS = 10_000  # above, stochastic gradients take over
 # Newton steps end close to the best weights anyway; coordinate descent would take very long.
-_TOLERANCE, _DUAL_TOLERANCE = 1e-10, 1e-4
+_TOLERANCE, _DUAL_TOLERANCE = 1e-12, 1e-4
+_MANY_COLUMNS = 1_000  # above, and with fewer rows, coordinate descent is the faster one
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Plane:
                 else (SGDClassifier, "hinge")
             )
             return make(loss=loss, alpha=1.0 / (self.C * shape[0]), random_state=seed, average=True)
-        dual = self.loss == "hinge" or shape[0] < shape[1]
+        dual = self.loss == "hinge" or shape[1] > max(shape[0], _MANY_COLUMNS)
         tolerance = _DUAL_TOLERANCE if dual else _TOLERANCE
         common = {"C": self.C, "dual": dual, "tol": tolerance, "random_state": seed}
         if self.regression:

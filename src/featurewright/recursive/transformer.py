@@ -57,7 +57,7 @@ class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
 
     def __init__(
         self,
-        n_recursions: int | str = 6,
+        n_recursions: int | str = "auto",
         *,
         keep: Any = "auto",
         projection: str = "stretch",
@@ -66,7 +66,7 @@ class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
         C: float = 1.0,
         loss: str = "squared_hinge",
         solver: str = "auto",
-        validation_fraction: float = 0.2,
+        validation: int | float | str = "auto",
         block: Any = None,
         task: str = "auto",
         n_jobs: int | None = None,
@@ -80,7 +80,7 @@ class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
         self.C = C
         self.loss = loss
         self.solver = solver
-        self.validation_fraction = validation_fraction
+        self.validation = validation
         self.block = block
         self.task = task
         self.n_jobs = n_jobs
