@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
+from scipy.linalg.blas import dgemm
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from featurewright.estimators.base import center_and_scale, in_units, plain_weights
 from featurewright.estimators.parameters import number, one_of, whole_number
-from featurewright.recursive.inputs import SCALES, Inputs, learn_inputs
+from featurewright.recursive.inputs import SCALES, Inputs, filled, learn_inputs
 from featurewright.recursive.members import fit_member, join_probabilities, log_loss
 from featurewright.recursive.schedule import plan_sizes
 from featurewright.recursive.steps import (
@@ -267,13 +268,13 @@ class RecursiveSelective(BaseEstimator):
             )
 
     def _read_columns(self, X: Any) -> Any:
-        """Read rows to be transformed: complete columns, not scaled."""
+        """Read rows to be transformed: columns that are not scaled and may have gaps."""
         check_is_fitted(self)
         if is_sparse(X):
             matrix, _ = read_sparse(self, X, self._schema)
         else:
             matrix = apply_table(self, self._schema, X, dtype=np.float64, order="C")
-        return self._inputs.expand(matrix)
+        return self._inputs.expand(matrix, keep_gaps=True)
 
     @property
     def matrices_(self) -> Matrix:
@@ -289,12 +290,29 @@ class RecursiveSelective(BaseEstimator):
         return self._offset.reshape(len(self._seeds), -1)
 
     def _blocks(self, columns: Any, first: int, last: int) -> Matrix:
-        """Transform complete columns by the matrices of some classes that follow each other."""
+        """Transform columns by the matrices of some classes that follow each other."""
         width = self._joined.shape[1] // len(self._seeds)
         part = slice(first * width, last * width)
-        blocks: Matrix = columns @ self._joined[:, part]
-        blocks += self._offset[part]
+        matrix, offset = self._joined[:, part], self._offset[part]
+        blocks = _affine(columns, matrix, offset)
+        # A missing number spoils every component of its row, so that one of them tells.
+        gaps = np.flatnonzero(np.isnan(blocks[:, 0]))
+        if gaps.size:
+            blocks[gaps] = _affine(filled(columns[gaps], self._inputs.fill), matrix, offset)
         return blocks
+
+
+def _affine(columns: Any, matrix: Matrix, offset: Matrix) -> Matrix:
+    """Multiply and add a row, which costs next to nothing inside the product."""
+    if is_sparse(columns):
+        product: Matrix = columns @ matrix
+        product += offset
+        return product
+    blocks = np.empty((len(columns), len(offset)))
+    blocks[:] = offset
+    # In the order of Fortran, the product of the transposed matrices is written in place.
+    dgemm(1.0, matrix.T, columns.T, beta=1.0, c=blocks.T, overwrite_c=1)
+    return blocks
 
 
 def _check_validation(validation: Any) -> None:

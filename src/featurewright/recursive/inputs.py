@@ -57,15 +57,18 @@ class Inputs:
     shift: Matrix
     factor: Matrix
 
-    def expand(self, matrix: Any) -> Any:
-        """Fill missing numbers and turn categories into indicators; a missing label has none."""
+    def expand(self, matrix: Any, *, keep_gaps: bool = False) -> Any:
+        """Fill missing numbers and turn categories into indicators; a missing label has none.
+
+        A table of numbers alone may keep its gaps, for `filled` to come later.
+        """
         if is_sparse(matrix):
             return matrix
         if not self.categories:
-            return _filled(matrix, self.fill)
+            return matrix if keep_gaps else filled(matrix, self.fill)
         columns = np.zeros((len(matrix), len(self.names)))
         start = len(self.numeric)
-        columns[:, :start] = _filled(matrix[:, self.numeric], self.fill[self.numeric])
+        columns[:, :start] = filled(matrix[:, self.numeric], self.fill[self.numeric])
         for column, n_levels in self.categories:
             rows = np.flatnonzero(~np.isnan(matrix[:, column]))
             columns[rows, start + matrix[rows, column].astype(np.intp)] = 1.0
@@ -111,16 +114,10 @@ def learn_inputs(matrix: Any, schema: Schema, scale: str | None) -> Inputs:
     )
 
 
-def _filled(matrix: Matrix, fill: Matrix) -> Matrix:
+def filled(matrix: Matrix, fill: Matrix) -> Matrix:
     """Fill missing numbers; a table without any is given back as it is."""
-    # A product with zeros reads the table once and is NaN exactly in the rows with gaps.
-    rows = np.flatnonzero(np.isnan(matrix @ np.zeros(matrix.shape[1])))
-    if rows.size == 0:
-        return matrix
-    filled = matrix.copy()
-    part = filled[rows]
-    filled[rows] = np.where(np.isnan(part), fill, part)
-    return filled
+    gaps = np.isnan(matrix)
+    return np.where(gaps, fill, matrix) if gaps.any() else matrix
 
 
 def _medians(matrix: Matrix) -> Matrix:

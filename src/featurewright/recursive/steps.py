@@ -21,6 +21,7 @@ NORMS = (None, "unit", "max")
 LOSSES = ("squared_hinge", "hinge")
 SOLVERS = ("auto", "liblinear", "sgd")
 MANY_ROWS = 10_000  # above, stochastic gradients take over
+_BITS = 14  # of the largest weight that are kept
 # Newton steps end close to the best weights anyway; coordinate descent would take very long.
 _TOLERANCE, _DUAL_TOLERANCE = 1e-12, 1e-4
 _MANY_COLUMNS = 1_000  # above, and with fewer rows, coordinate descent is the faster one
@@ -78,6 +79,7 @@ def fit_weights(
             "The linear model found weights that are not finite, as it does for columns of very "
             "different or very large size: use scale='minmax'."
         )
+    w = rounded(w)
     if plane.regression:
         loss = np.abs(target - model.predict(columns))
     else:
@@ -144,6 +146,19 @@ def _project(
     if plane.projection == "diagonal":
         return block * np.abs(w)
     return block + np.outer(block @ w, w)
+
+
+def rounded(w: Matrix) -> Matrix:
+    """Round weights to some four digits of the largest: solvers know no more than a few more.
+
+    What noise leaves in the last digits would else decide between columns of equal weight, and make
+    the matrices differ between machines.
+    """
+    largest = float(np.abs(w).max())
+    if largest < np.finfo(np.float64).tiny:
+        return np.zeros_like(w)
+    unit = 2.0 ** (np.floor(np.log2(largest)) - _BITS)
+    return np.rint(w / unit) * unit if unit > 0 else w
 
 
 def normalized(w: Matrix, norm: str | None) -> Matrix:
