@@ -125,9 +125,10 @@ class RecursiveSelective(BaseEstimator):
         with warnings.catch_warnings():
             # Weights that are close to the best ones rank the columns as well.
             warnings.simplefilter("ignore", ConvergenceWarning)
+            n_jobs = self._threads(rows, plane)
             if self.n_recursions == "auto":
                 sizes = sizes[: self._choose(rows, plane, sizes)]
-            paths = Parallel(self.n_jobs, prefer="threads")(
+            paths = Parallel(n_jobs, prefer="threads")(
                 delayed(_walk)(rows, problem, plane, sizes)
                 for problem in self._problems(rows.target, plane)
             )
@@ -150,6 +151,7 @@ class RecursiveSelective(BaseEstimator):
             ]
             for train, _ in parts
         ]
+        n_jobs = self._threads(rows, plane)
         losses: list[float] = []
         train_losses: list[float] = []
         for tried in range(len(sizes) + 1):
@@ -157,7 +159,7 @@ class RecursiveSelective(BaseEstimator):
                 break
             found = []
             for part, walks in zip(parts, paths, strict=True):
-                walked = Parallel(self.n_jobs, prefer="threads")(map(delayed(next), walks))
+                walked = Parallel(n_jobs, prefer="threads")(map(delayed(next), walks))
                 held_out = self._held_out_loss(part, plane, [matrix for matrix, _ in walked])
                 found.append((np.mean([loss for _, loss in walked]), held_out))
             train_loss, loss = np.mean(found, axis=0)
@@ -206,11 +208,21 @@ class RecursiveSelective(BaseEstimator):
             model.fit(columns, problems[0].target, sample_weight=train.weights)
             wrong = model.predict(_product(test.columns, matrices[0])) - test.target
             return float(np.average(wrong**2, weights=test.weights))
-        chances = Parallel(self.n_jobs, prefer="threads")(
+        n_jobs = self._threads(train, plane)
+        chances = Parallel(n_jobs, prefer="threads")(
             delayed(_chance)(self.estimator, part, plane, matrix, problem)
             for matrix, problem in zip(matrices, problems, strict=True)
         )
         return log_loss(join_probabilities(chances), test.target, test.weights)
+
+    def _threads(self, rows: Rows, plane: Plane) -> int | None:
+        """Give the number of threads: one where liblinear draws random numbers.
+
+        All threads share its generator, so that results would depend on who comes first; a member
+        of the user's may be made of it too.
+        """
+        shared = plane.uses_dual(rows.columns.shape) or self.estimator is not None
+        return 1 if shared else self.n_jobs
 
     def _problems(self, target: npt.NDArray[Any], plane: Plane) -> list[Problem]:
         """Make a problem of each class against the rest; one of two classes and of numbers."""

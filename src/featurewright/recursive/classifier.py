@@ -105,7 +105,7 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
         with warnings.catch_warnings():
             if self.estimator is None:  # the user's own member may warn
                 warnings.simplefilter("ignore", ConvergenceWarning)
-            self.estimators_ = Parallel(self.n_jobs, prefer="threads")(
+            self.estimators_ = Parallel(self._threads(rows, plane), prefer="threads")(
                 delayed(fit_member)(
                     self.estimator,
                     self._blocks(rows.columns, which, which + 1),

@@ -34,7 +34,8 @@ validation : int, float or "auto", default="auto"
 
 END = """
 n_jobs : int, optional
-    Threads: classes are learned side by side.
+    Threads: classes are learned side by side, except where liblinear draws random numbers (the
+    hinge loss, or more than 1,000 columns and fewer rows) and with an `estimator` of yours.
 random_state : int, RandomState or None, default=None
     Seed; the result is the same for any `n_jobs`.
 """

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import has_fit_parameter
 
 from featurewright.recursive.steps import Matrix, Plane, Problem, Weights
@@ -37,9 +37,9 @@ def fit_member(
     if estimator is None:
         model = plane.model(columns.shape, problem.seed)
         if rarest == 1:
-            # Too few rows to hold any out: the sigmoid is fitted on those the SVM has seen.
-            frozen = FrozenEstimator(model.fit(columns, is_class, **settings))
-            return CalibratedClassifierCV(frozen).fit(columns, is_class, **settings)
+            # One row cannot be in two folds: a linear model that needs none.
+            model = LogisticRegression(C=plane.C)
+            return model.fit(columns, is_class, **settings)
         calibrated = CalibratedClassifierCV(model, cv=min(_FOLDS, rarest))
         return calibrated.fit(columns, is_class, **settings)
     own = clone(estimator)

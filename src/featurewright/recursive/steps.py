@@ -38,6 +38,11 @@ class Plane:
     projection: str
     normalize: str | None
 
+    def uses_dual(self, shape: tuple[int, int]) -> bool:
+        """Tell whether liblinear descends by coordinates in random order."""
+        many_columns = shape[1] > max(shape[0], _MANY_COLUMNS)
+        return not self.stochastic and (self.loss == "hinge" or many_columns)
+
     def model(self, shape: tuple[int, int], seed: int) -> Any:
         """Make the linear model that is not fitted yet."""
         if self.stochastic:
@@ -47,7 +52,7 @@ class Plane:
                 else (SGDClassifier, "hinge")
             )
             return make(loss=loss, alpha=1.0 / (self.C * shape[0]), random_state=seed, average=True)
-        dual = self.loss == "hinge" or shape[1] > max(shape[0], _MANY_COLUMNS)
+        dual = self.uses_dual(shape)
         tolerance = _DUAL_TOLERANCE if dual else _TOLERANCE
         common = {"C": self.C, "dual": dual, "tol": tolerance, "random_state": seed}
         if self.regression:
