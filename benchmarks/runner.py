@@ -34,6 +34,7 @@ LIBRARIES = {
     "ConstructiveExtraTrees": "featurewright",
     "ConstructiveBoosting": "featurewright",
     "KernelFeatureEnsemble": "featurewright",
+    "RecursiveSelective": "featurewright",
     "RandomForest": "sklearn.ensemble",
     "ExtraTrees": "sklearn.ensemble",
     "HistGradientBoosting": "sklearn.ensemble",
@@ -120,14 +121,17 @@ def evaluate(settings: Settings) -> Values:
     return fit_and_score(model, dataset, train, test, n_jobs)
 
 
+def is_compiled(family: str) -> bool:
+    """Tell whether a family runs on kernels that are compiled at first use."""
+    return family.startswith("Constructive")
+
+
 def warm_up() -> None:
     """Compile the kernels of all our learners, so that no measured time contains it."""
     rng = np.random.default_rng(0)
     X = rng.random((200, 4), dtype=np.float32)
     targets = {"regression": X[:, 0] * X[:, 1], "multiclass": (3 * X[:, 0]).astype(int)}
-    for family, library in LIBRARIES.items():
-        if library != "featurewright" or not family.startswith("Constructive"):
-            continue  # the others are made of these
+    for family in filter(is_compiled, LIBRARIES):
         for task, y in targets.items():
             for search in (None, "random"):
                 params: dict[str, Any] = {"search": search}
@@ -239,7 +243,7 @@ def run(
     pending = [job for job in jobs if store.get(job) is None]
     if not pending:
         return []
-    if any(LIBRARIES[job["family"]] == "featurewright" for job in pending):
+    if any(is_compiled(job["family"]) for job in pending):
         say("Compiling the kernels.")
         warm_up()
     started = time.perf_counter()

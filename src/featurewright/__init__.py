@@ -21,12 +21,13 @@ from featurewright.expressions import (
     Real,
     register_operator,
 )
-from featurewright.paths import ForestPathEncoder
 from featurewright.landmarks import (
     KernelFeatureEnsembleClassifier,
     KernelFeatureEnsembleRegressor,
     LandmarkKernelFeatures,
 )
+from featurewright.paths import ForestPathEncoder
+from featurewright.recursive import RecursiveSelectiveClassifier, RecursiveSelectiveTransformer
 
 __version__ = "0.1.0"
 
@@ -48,6 +49,8 @@ __all__ = [
     "LandmarkKernelFeatures",
     "Operator",
     "Real",
+    "RecursiveSelectiveClassifier",
+    "RecursiveSelectiveTransformer",
     "datasets",
     "metrics",
     "register_operator",

@@ -27,6 +27,8 @@ PUBLIC = [
     "LandmarkKernelFeatures",
     "Operator",
     "Real",
+    "RecursiveSelectiveClassifier",
+    "RecursiveSelectiveTransformer",
     "datasets",
     "metrics",
     "register_operator",

@@ -2,6 +2,7 @@
 
 from featurewright.tables.door import FLOAT_MAX, apply_table, encode, fit_table, learn_schema
 from featurewright.tables.schema import EncodedTable, Schema, check_input_names
+from featurewright.tables.sparse import is_sparse, read_sparse
 from featurewright.tables.targets import (
     ClassTarget,
     MultiTarget,
@@ -25,7 +26,9 @@ __all__ = [
     "encode",
     "fit_table",
     "holds_numbers",
+    "is_sparse",
     "learn_schema",
     "read_classes",
     "read_numbers",
+    "read_sparse",
 ]

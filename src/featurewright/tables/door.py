@@ -237,8 +237,12 @@ def _check_range(
     matrix: Matrix, original: Callable[[int, int], Any], names: tuple[str, ...] | None = None
 ) -> None:
     """Refuse infinite and too large numbers, naming the first column that has one."""
-    # The two extremes need no memory of their own; fmin and fmax step over missing values.
-    with np.errstate(invalid="ignore"):
+    flat = matrix.ravel(order="K")
+    with np.errstate(over="ignore", invalid="ignore"):
+        # One fast pass over the usual table: a small sum of squares has no large term.
+        if np.dot(flat, flat) <= FLOAT_MAX:
+            return
+        # The two extremes need no memory of their own; fmin and fmax step over missing values.
         lowest, highest = np.fmin.reduce(matrix, axis=None), np.fmax.reduce(matrix, axis=None)
     if not (lowest < -FLOAT_MAX or highest > FLOAT_MAX):
         return

@@ -1,0 +1,155 @@
+"""One classifier for each class, each on the rows as its own matrix transforms them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from featurewright.estimators.documentation import documented
+from featurewright.recursive.base import RecursiveSelective
+from featurewright.recursive.documentation import ATTRIBUTES, END, PARAMETERS
+from featurewright.recursive.members import check_member, fit_member, join_probabilities
+from featurewright.recursive.steps import Matrix
+
+_MEMBER = """
+estimator : classifier, optional
+    The member that is fitted for each class. One without `predict_proba` is calibrated by a sigmoid
+    in three folds. None is a linear SVM calibrated in that way.
+"""
+_MEMBERS = """
+estimators_ : list of classifiers
+    The members: one for each class, a single one for two classes.
+"""
+
+
+@documented(_MEMBER.strip("\n") + PARAMETERS + END, attributes=_MEMBERS.strip("\n") + ATTRIBUTES)
+class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
+    """An ensemble of one classifier per class over recursive selective transformations.
+
+    Each class against the rest has its own transformation, and the member for that class learns on
+    rows transformed by it (see `RecursiveSelectiveTransformer`). Probabilities of the members are
+    normalised over the classes.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RecursiveSelectiveClassifier(n_recursions=1, random_state=0).fit(X[::2], y[::2])
+    >>> model.predict_proba(X[1::2]).shape
+    (75, 3)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_recursions: int | str = "auto",
+        keep: Any = "auto",
+        projection: str = "stretch",
+        normalize: str | None = None,
+        scale: str | None = "auto",
+        C: float = 1.0,
+        loss: str = "squared_hinge",
+        solver: str = "auto",
+        validation: int | float | str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_recursions = n_recursions
+        self.keep = keep
+        self.projection = projection
+        self.normalize = normalize
+        self.scale = scale
+        self.C = C
+        self.loss = loss
+        self.solver = solver
+        self.validation = validation
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the matrices and the members.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            The table: numbers, booleans and strings or categories; missing values are welcome,
+            except in sparse tables.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
+        """
+        check_member(self.estimator, sample_weight)
+        rows, plane = self._learn(X, y, sample_weight)
+        with warnings.catch_warnings():
+            if self.estimator is None:  # the user's own member may warn
+                warnings.simplefilter("ignore", ConvergenceWarning)
+            self.estimators_ = Parallel(self._threads(rows, plane), prefer="threads")(
+                delayed(fit_member)(
+                    self.estimator,
+                    self._blocks(rows.columns, which, which + 1),
+                    problem,
+                    rows.weights,
+                    plane,
+                )
+                for which, problem in enumerate(self._problems(rows.target, plane))
+            )
+        return self
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            What the members say of their classes, normalised.
+        """
+        columns = self._read_columns(X)
+        return join_probabilities(
+            [
+                member.predict_proba(self._blocks(columns, which, which + 1))[:, 1]
+                for which, member in enumerate(self.estimators_)
+            ]
+        )
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The classes.
+        """
+        best = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[best]

@@ -1,0 +1,96 @@
+"""Plot what each recursion left and how good it was."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+
+class RecursionDisplay:
+    """Loss after each recursion, as scikit-learn's displays show such things.
+
+    Parameters
+    ----------
+    history : dict of ndarray
+        The `history_` of a fitted transformer or classifier of this method.
+    chosen : int
+        The number of recursions that the estimator kept.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib objects
+        Where `plot` has drawn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from featurewright import RecursiveSelectiveTransformer
+    >>> rst = RecursiveSelectiveTransformer(1, random_state=0).fit(*load_iris(return_X_y=True))
+    >>> RecursionDisplay(rst.history_, rst.n_recursions_).history["n_columns"]
+    array([4, 2])
+    """
+
+    def __init__(self, history: dict[str, npt.NDArray[Any]], chosen: int) -> None:
+        self.history = history
+        self.chosen = chosen
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Plot the history of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : RecursiveSelectiveTransformer or RecursiveSelectiveClassifier
+            Fitted.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        RecursionDisplay
+            With `ax_` and `figure_`.
+        """
+        if not hasattr(type(estimator), "matrices_"):
+            raise TypeError(
+                f"estimator={estimator!r} has no recursions; pass a fitted "
+                "RecursiveSelectiveTransformer or RecursiveSelectiveClassifier."
+            )
+        check_is_fitted(estimator)
+        return cls(estimator.history_, estimator.n_recursions_).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw the losses over the recursions, with the number of columns below each.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        RecursionDisplay
+            Itself.
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError(
+                "Plotting needs matplotlib, which is not installed: install featurewright[plot]."
+            ) from error
+        if ax is None:
+            _, ax = plt.subplots()
+        steps = self.history["recursion"]
+        for name, label in (("train_loss", "training"), ("validation_loss", "held-out rows")):
+            losses = self.history[name]
+            if not np.isnan(losses).all():
+                ax.plot(steps, losses, marker="o", label=label)
+        ax.axvline(self.chosen, color="grey", linestyle=":", label="kept")
+        sizes = self.history["n_columns"]
+        ax.set_xticks(steps, [f"{step}\n{size}" for step, size in zip(steps, sizes, strict=True)])
+        ax.set(xlabel="recursion, and columns left", ylabel="loss")
+        ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,87 @@
+"""One classifier for each class against the rest, and their probabilities together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import has_fit_parameter
+
+from featurewright.recursive.steps import Matrix, Plane, Problem, Weights
+
+_FOLDS = 3
+_LEAST_PROBABILITY = 1e-15
+
+
+class NeverMember(BaseEstimator):
+    """Stands in for the member of a class that no training row has."""
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """Give the class no chance."""
+        return np.column_stack([np.ones(len(X)), np.zeros(len(X))])
+
+
+def fit_member(
+    estimator: Any, columns: Any, problem: Problem, weights: Weights, plane: Plane
+) -> Any:
+    """Fit one member; without an estimator, a linear SVM with calibrated probabilities."""
+    is_class = problem.target > 0
+    rarest = int(min(is_class.sum(), (~is_class).sum()))
+    if rarest == 0:
+        return NeverMember()
+    settings = {} if weights is None else {"sample_weight": weights}
+    if estimator is None:
+        model = plane.model(columns.shape, problem.seed)
+        if rarest == 1:
+            # One row cannot be in two folds: a linear model that needs none.
+            model = LogisticRegression(C=plane.C)
+            return model.fit(columns, is_class, **settings)
+        calibrated = CalibratedClassifierCV(model, cv=min(_FOLDS, rarest))
+        return calibrated.fit(columns, is_class, **settings)
+    own = clone(estimator)
+    own.set_params(
+        **{
+            name: problem.seed
+            for name, value in own.get_params().items()
+            if value is None and name.split("__")[-1] == "random_state"
+        }
+    )
+    if not hasattr(own, "predict_proba"):
+        own = CalibratedClassifierCV(own, cv=min(_FOLDS, max(2, rarest)))
+    return own.fit(columns, is_class, **settings)
+
+
+def check_member(estimator: Any, weights: Weights) -> None:
+    """Refuse a member that is no classifier, or that cannot use the weights given."""
+    if estimator is None:
+        return
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(
+            f"estimator={estimator!r} is not a scikit-learn classifier; pass an object such as "
+            "LogisticRegression(), or None."
+        )
+    if weights is not None and not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(
+            f"estimator={estimator!r} takes no sample_weight, but weights were given; leave them "
+            "out or use another classifier."
+        )
+
+
+def join_probabilities(chances: list[Matrix]) -> Matrix:
+    """Make probabilities over all classes of each member's chance of its own class."""
+    if len(chances) == 1:  # two classes share one member
+        return np.column_stack([1.0 - chances[0], chances[0]])
+    together = np.column_stack(chances)
+    total = together.sum(axis=1, keepdims=True)
+    even = np.full_like(together, 1.0 / together.shape[1])
+    return np.divide(together, total, out=even, where=total > 0)
+
+
+def log_loss(probabilities: Matrix, codes: npt.NDArray[np.int32], weights: Weights) -> float:
+    """Give the mean negative logarithm of the probability of the true class."""
+    right = probabilities[np.arange(len(codes)), codes]
+    return float(np.average(-np.log(np.maximum(right, _LEAST_PROBABILITY)), weights=weights))
