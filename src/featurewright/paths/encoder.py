@@ -17,6 +17,7 @@ from featurewright.paths.encoding import Seen, all_trees, write_hashed, write_ro
 from featurewright.paths.growing import GrownPaths
 from featurewright.paths.naming import Namer
 from featurewright.paths.trails import Trails
+from featurewright.tables import check_input_names
 from featurewright.trees.grammar import user_operators
 from featurewright.trees.growth import draw_sample, order_rows, tree_seeds
 
@@ -322,7 +323,7 @@ class ForestPathEncoder(GrownPaths):
         """
         check_is_fitted(self)
         if input_features is not None:
-            self._check_names(input_features)
+            check_input_names(self._schema, input_features)
         if self.n_hash is not None:
             return np.array([f"bucket {k}" for k in range(self.n_hash)], dtype=object)
         operators = user_operators(self._construction.operators)
