@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.random import sample_without_replacement
 
-from featurewright.landmarks.points import Matrix
+from featurewright.estimators.points import Matrix
 
 CHOICES = ("random", "class", "kmeans")
 _CLUSTER_ROWS = 2000  # rows that k-means looks at

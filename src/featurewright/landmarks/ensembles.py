@@ -22,6 +22,7 @@ from featurewright.constructive import (
 from featurewright.estimators.base import from_units, in_units
 from featurewright.estimators.documentation import documented
 from featurewright.estimators.parameters import one_of, whole_number
+from featurewright.estimators.points import Matrix
 from featurewright.estimators.progress import progress
 from featurewright.landmarks.choice import Rows, slices_of
 from featurewright.landmarks.documentation import ENSEMBLE, FITTED, KERNEL, SEEDS
@@ -35,7 +36,6 @@ from featurewright.landmarks.members import (
     train_one,
 )
 from featurewright.landmarks.plan import check_landmarks, plan_landmarks
-from featurewright.landmarks.points import Matrix
 from featurewright.landmarks.runs import (
     METHODS,
     Base,

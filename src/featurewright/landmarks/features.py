@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.estimators.documentation import documented
+from featurewright.estimators.points import Matrix
 from featurewright.landmarks.documentation import KERNEL, SEEDS
 from featurewright.landmarks.plan import check_landmarks, plan_landmarks
-from featurewright.landmarks.points import Matrix
 from featurewright.landmarks.similarity import one_blas_thread
 from featurewright.tables import (
     ClassTarget,

@@ -10,8 +10,9 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from featurewright.estimators.parameters import one_of, whole_number
+from featurewright.estimators.points import Matrix
 from featurewright.landmarks.choice import CHOICES, LandmarkChoice, Rows, draw_rows
-from featurewright.landmarks.points import Matrix, PointMap, learn_points
+from featurewright.landmarks.points import PointMap, learn_map
 from featurewright.landmarks.similarity import (
     WIDTH_ROWS,
     LandmarkMap,
@@ -56,7 +57,7 @@ def plan_landmarks(
 ) -> LandmarkPlan:
     """Learn from the rows that have weight what does not change from set to set."""
     used = matrix if len(rows) == len(matrix) else matrix[rows]
-    places = learn_points(used, schema, scale=bool(learner.scale))
+    places = learn_map(used, schema, scale=bool(learner.scale))
     sample = draw_rows(rows, min(WIDTH_ROWS, len(rows)), random)
     similarity = make_similarity(learner, places.points(matrix[sample]))
     choice = LandmarkChoice(

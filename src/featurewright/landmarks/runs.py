@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
+from featurewright.estimators.points import Matrix
 from featurewright.expressions import Domain
 from featurewright.landmarks.choice import Rows
 from featurewright.landmarks.members import Member, Values
-from featurewright.landmarks.points import Matrix, PointMap
+from featurewright.landmarks.points import PointMap
 from featurewright.landmarks.similarity import BLOCK, LandmarkMap
 from featurewright.tables import EncodedTable, Schema
 from featurewright.trees.threads import run_in_threads

@@ -16,7 +16,8 @@ from sklearn.metrics.pairwise import euclidean_distances, kernel_metrics, pairwi
 from threadpoolctl import threadpool_limits
 
 from featurewright.estimators.parameters import number, one_of, whole_number
-from featurewright.landmarks.points import Matrix, PointMap
+from featurewright.estimators.points import Matrix
+from featurewright.landmarks.points import PointMap
 from featurewright.tables import FLOAT_MAX
 from featurewright.trees.threads import run_in_threads
 

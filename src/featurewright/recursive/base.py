@@ -20,7 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from featurewright.estimators.base import center_and_scale, in_units, plain_weights
 from featurewright.estimators.parameters import number, one_of, whole_number
-from featurewright.recursive.inputs import SCALES, Inputs, filled, learn_inputs
+from featurewright.estimators.points import filled
+from featurewright.recursive.inputs import SCALES, Inputs, learn_inputs
 from featurewright.recursive.members import fit_member, join_probabilities, log_loss
 from featurewright.recursive.schedule import plan_sizes
 from featurewright.recursive.steps import (
@@ -112,7 +113,7 @@ class RecursiveSelective(BaseEstimator):
         )
         self._schema = schema
         self._inputs = learn_inputs(matrix, schema, self.scale)
-        columns = self._inputs.expand(matrix)
+        columns = self._inputs.columns(matrix)
         self._follow(Rows(self._inputs.scaled(columns), target, weights), plane)
         return Rows(columns, target, weights), plane
 
@@ -286,7 +287,7 @@ class RecursiveSelective(BaseEstimator):
             matrix, _ = read_sparse(self, X, self._schema)
         else:
             matrix = apply_table(self, self._schema, X, dtype=np.float64, order="C")
-        return self._inputs.expand(matrix, keep_gaps=True)
+        return self._inputs.columns(matrix, keep_gaps=True)
 
     @property
     def matrices_(self) -> Matrix:
