@@ -21,6 +21,7 @@ from tests.naive.criteria import CLASS_CRITERIA
 from tests.naive.streams import Stream
 
 from featurewright.kernels.bins import EXACT_ROWS, THRESHOLDS
+from featurewright.kernels.criteria import RATIO, SQUARES
 from featurewright.kernels.split import refine_threshold, score_values
 
 
@@ -46,7 +47,7 @@ class Case:
             target = class_target(codes, weights)
         else:
             values = np.stack([np.clip(x, -5, 5) + rng.normal(size=n), rng.normal(size=n)])
-            target = sums_target(values, weights)
+            target = sums_target(values[: 1 + seed % 2], weights)
         x[rng.random(n) < missing] = np.nan
         settings = {"criterion": criterion, "centered": 1, "whole_weights": int(whole), **settings}
         self.settings = make_settings(by_class=int(by_class), **settings)
@@ -85,10 +86,13 @@ class Case:
 
     @property
     def is_quick(self) -> bool:
-        """Whether whole class weights are few enough to be packed, and no split is forbidden."""
+        """Whether classes are packed, or there is one number, and no split is forbidden."""
         settings = self.settings
-        packed = self.node.shop.rows.packing[1] == 1
-        return packed and settings["min_rows"] == 1 and settings["min_weight"] <= 0
+        if settings["by_class"]:
+            fits = self.node.shop.rows.packing[1] == 1 and settings["criterion"] <= RATIO
+        else:
+            fits = self.node.n_stats == 1 and settings["criterion"] == SQUARES
+        return bool(fits and settings["min_rows"] == 1 and settings["min_weight"] <= 0)
 
     def sampled_values(self) -> np.ndarray:
         """Give the smallest value and those of a few rows, one in every stretch of rows."""

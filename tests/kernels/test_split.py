@@ -21,7 +21,6 @@ from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 from tests.naive.streams import Stream
 
 from featurewright.kernels.bins import EXACT_ROWS, FEW_ROWS, MAX_BINS
-from featurewright.kernels.criteria import RATIO
 from featurewright.kernels.split import score_values
 
 limits = st.sampled_from(
@@ -46,8 +45,7 @@ def test_best_threshold_of_few_rows_is_the_best_of_all(
 ):
     l2 = l2 if criterion in SUM_CRITERIA else 0.0
     case = Case(seed, n, criterion, missing=missing, whole=whole, kind=kind, l2=l2, **limits)
-    exact = not case.is_quick or criterion > RATIO
-    check_best(case, naive.thresholds(case.x) if exact else case.sampled_values())
+    check_best(case, case.sampled_values() if case.is_quick else naive.thresholds(case.x))
 
 
 @given(

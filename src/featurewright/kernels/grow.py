@@ -103,7 +103,7 @@ def make_workshop(
 
     def make_rows(count: int) -> Rows:
         return Rows(
-            weights=np.empty((stat_rows, count), np.float32),
+            weights=np.empty((stat_rows, count + LANES), np.float32),
             segments=np.empty(n_stats + 2, np.int64),
             packed=np.empty(count + LANES, np.int64),
             narrow=np.empty(count + LANES, np.uint32),

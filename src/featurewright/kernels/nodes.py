@@ -146,6 +146,14 @@ def prepare_sums(target, row_ids, start, n, centered, rows):
             rest += value
         rows.totals[t] = rest
     rows.totals[last] = np.float32(weight)
+    squares = _ZERO
+    for i in range(np.uint64(n)):
+        value, w = weights[np.uint64(0), i], weights[last, i]
+        squares += value * value / w if w > _ZERO else _ZERO
+    rows.entropy[0] = squares
+    for t in range(last + np.uint64(1)):
+        for i in range(np.uint64(n), np.uint64(padded(n))):
+            weights[t, i] = _ZERO
     return np.int64(target.sums.shape[0])
 
 

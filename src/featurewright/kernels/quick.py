@@ -1,4 +1,4 @@
-"""Score arithmetic expressions of up to two operators on packed class weights, without calls.
+"""Score arithmetic expressions of up to two operators, for classes or one number, without calls.
 
 Most candidates of most nodes are of this kind, and most nodes have few rows: passing arguments
 would take longer than the work. What is computed is the same as in `programs` and `split`.
@@ -20,7 +20,7 @@ from featurewright.kernels.bins import (
     threshold_place,
     value_range,
 )
-from featurewright.kernels.criteria import APART, RATIO, WORST, finish_entropy, xlogx_whole
+from featurewright.kernels.criteria import APART, RATIO, SQUARES, WORST, finish_entropy, xlogx_whole
 from featurewright.kernels.jit import kernel
 from featurewright.kernels.operators import apply_two
 from featurewright.kernels.programs import combine, padded, program_length
@@ -37,6 +37,8 @@ _INT_MAX = np.int32(2**31 - 1)
 _ZERO = np.float32(0.0)
 _ALL = np.float32(1.0)
 _INFINITE = np.float32(np.inf)
+_NOWHERE = np.float32(np.nan)
+_NEARLY = np.float32(1.0 - 1e-5)
 
 
 @kernel(inline=True)
@@ -208,20 +210,38 @@ def parts_two(left, total, bits):
 
 
 @kernel(inline=True)
-def is_quick(rows, settings, many):
-    """Tell whether rows can be scored by `score_quickly`."""
-    fits = rows.packing[1] and settings.criterion <= RATIO
+def is_quick(rows, n_stats, settings, many):
+    """Tell whether rows can be scored by `score_quickly`: packed classes, or one number."""
+    if settings.by_class:
+        fits = rows.packing[1] and settings.criterion <= RATIO
+    else:
+        fits = n_stats == 1 and settings.criterion == SQUARES
     free = settings.min_rows == 1 and settings.min_weight <= _ZERO
     return fits and free and (settings.random_threshold or not many)
 
 
 @kernel(inline=True)
-def score_quickly(buffer, row, rows, n, n_stats, settings, best_so_far, state):
-    """Score values whose range is in the state: at a random threshold, or at a few.
+def count_thresholds(n, settings, state):
+    """Give the number of thresholds to try: one random one, or a few; none for a constant."""
+    most = np.int64(2 * THRESHOLDS if n <= EXACT_ROWS else THRESHOLDS)
+    tries = np.int64(1) if settings.random_threshold else min(n, most)
+    return tries if state.low < state.high else np.int64(0)
 
-    The same as `score_values`: missing values are left out, and parted from the others where that
-    scores higher.
-    """
+
+@kernel(inline=True)
+def choose_threshold(buffer, row, n, t, tries, random, settings, state):
+    """Choose the t-th threshold; NaN where it would leave nothing on the right."""
+    if settings.random_threshold:
+        spread = np.float64(state.high) - np.float64(state.low)
+        drawn = np.float32(state.low + as_unit(random) * spread)
+        return drawn if drawn < state.high else state.low
+    value = state.low if t == 0 else buffer[row, threshold_place(t, tries, n, random)]
+    return value if value < state.high else _NOWHERE
+
+
+@kernel(inline=True)
+def score_classes(buffer, row, rows, n, n_stats, settings, best_so_far, state):
+    """Score by the entropy of packed classes."""
     criterion, bits, total = settings.criterion, np.uint64(rows.packing[0]), rows.sum_packed[0]
     entropy = (np.uint64(rows.totals[n_stats]), rows.entropy[1], rows.entropy[0])
     known, share = total, _ALL
@@ -231,27 +251,16 @@ def score_quickly(buffer, row, rows, n, n_stats, settings, best_so_far, state):
         part_entropy = entropy_of(known, bits, n_stats)
         share = np.float32(part_entropy[0]) / np.float32(entropy[0])
     score, left = WORST, np.uint64(0)
-    state.few = 1 - settings.random_threshold
-    state.threshold = np.float32(np.nan)
-    most = np.int64(2 * THRESHOLDS if n <= EXACT_ROWS else THRESHOLDS)
-    tries = np.int64(1) if settings.random_threshold else min(n, most)
-    tries = tries if state.low < state.high else np.int64(0)
-    random = next_bits(state)
+    tries, random = count_thresholds(n, settings, state), next_bits(state)
     for t in range(tries):
-        if settings.random_threshold:
-            spread = np.float64(state.high) - np.float64(state.low)
-            threshold = np.float32(state.low + as_unit(random) * spread)
-            threshold = threshold if threshold < state.high else state.low
-        else:
-            threshold = state.low if t == 0 else buffer[row, threshold_place(t, tries, n, random)]
-            if not threshold < state.high:  # nothing is right of the largest value
-                continue
+        threshold = choose_threshold(buffer, row, n, t, tries, random, settings, state)
+        if threshold != threshold:
+            continue
         packed = count_left(buffer, row, rows, threshold, n)
         found = score_packed(packed, known, bits, n_stats, part_entropy, criterion, share)
         if found > score:
             score, left = found, packed
             state.threshold = threshold
-    state.perfect = 0
     if not state.missing:
         state.perfect = np.int64(n_stats == 2 and score > WORST and parts_two(left, total, bits))
     elif known != np.uint64(0) and not settings.missing_both:
@@ -266,3 +275,73 @@ def score_quickly(buffer, row, rows, n, n_stats, settings, best_so_far, state):
                 state.threshold = APART
                 state.perfect = np.int64(n_stats == 2 and parts_two(known, total, bits))
     return score
+
+
+@kernel(inline=True)
+def sums_left(buffer, row, rows, threshold, n):
+    """Sum the target and the weight left of a threshold."""
+    at, first, second = np.uint64(row), np.uint64(0), np.uint64(1)
+    total, weight = _ZERO, _ZERO
+    for i in range(np.uint64(padded(n))):
+        goes = buffer[at, i] <= threshold
+        y, w = rows.weights[first, i], rows.weights[second, i]
+        total += y if goes else _ZERO
+        weight += w if goes else _ZERO
+    return total, weight
+
+
+@kernel(inline=True)
+def square_gain(x, part, total, weight, l2):
+    """Give how much smaller the squared error is once a part of the weight with sum x is parted."""
+    rest, y = weight - part, total - x
+    if part <= _ZERO or rest <= _ZERO:
+        return WORST
+    return x * x / (part + l2) + y * y / (rest + l2) - total * total / (weight + l2)
+
+
+@kernel(inline=True)
+def score_number(buffer, row, rows, n, settings, best_so_far, state):
+    """Score by the squared error of one number."""
+    l2, all_total, all_weight = settings.l2, rows.totals[0], rows.totals[1]
+    total, weight = all_total, all_weight
+    if state.missing:
+        total, weight = sums_left(buffer, row, rows, _INFINITE, n)
+    score, left, part = WORST, _ZERO, _ZERO
+    tries, random = count_thresholds(n, settings, state), next_bits(state)
+    for t in range(tries):
+        threshold = choose_threshold(buffer, row, n, t, tries, random, settings, state)
+        if threshold != threshold:
+            continue
+        x, w = sums_left(buffer, row, rows, threshold, n)
+        found = square_gain(x, w, total, weight, l2)
+        if found > score:
+            score, left, part = found, x, w
+            state.threshold = threshold
+    if not state.missing:
+        # What is left is rounding: nothing can score higher.
+        state.perfect = np.int64(score > _ZERO and score >= _NEARLY * rows.entropy[0])
+    elif weight > _ZERO and not settings.missing_both:
+        apart = square_gain(total, weight, all_total, all_weight, l2)
+        if apart > best_so_far:
+            x, w = left + (all_total - total), part + (all_weight - weight)
+            one = square_gain(left, part, all_total, all_weight, l2)
+            other = square_gain(x, w, all_total, all_weight, l2)
+            if score == WORST or apart > max(one, other):
+                score = apart
+                state.threshold = APART
+    return score
+
+
+@kernel(inline=True)
+def score_quickly(buffer, row, rows, n, n_stats, settings, best_so_far, state):
+    """Score values whose range is in the state: at a random threshold, or at a few.
+
+    The same as `score_values`: missing values are left out, and parted from the others where that
+    scores higher.
+    """
+    state.few = 1 - settings.random_threshold
+    state.threshold = np.float32(np.nan)
+    state.perfect = 0
+    if settings.by_class:
+        return score_classes(buffer, row, rows, n, n_stats, settings, best_so_far, state)
+    return score_number(buffer, row, rows, n, settings, best_so_far, state)

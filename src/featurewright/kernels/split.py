@@ -257,7 +257,7 @@ def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_
     That split has an infinite threshold: every known value goes left.
     """
     state.missing = 0
-    if n_levels == 0 and is_quick(rows, settings, state.many):
+    if n_levels == 0 and is_quick(rows, n_stats, settings, state.many):
         state.missing = np.int64(value_range(values, row, n, state))
         return score_quickly(values, row, rows, n, n_stats, settings, best_so_far, state)
     score = score_known(

@@ -123,7 +123,7 @@ def search_stock(
     part = draw_below(state, parts)
     n_columns, no = np.int64(grammar.n_levels.shape[0]), np.int64(0)
     state.node += 1
-    quick = is_quick(rows, settings, settings.many_thresholds)
+    quick = is_quick(rows, n_stats, settings, settings.many_thresholds)
     while not spent(settings.budget, state) and state.tries < 2 * parts + size:
         if state.tries < 2 * parts:
             begin = part * size // parts

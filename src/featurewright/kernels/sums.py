@@ -20,14 +20,15 @@ class Rows(NamedTuple):
     weighted target values, and the row after the last statistic is the weight itself.
     """
 
-    weights: np.ndarray  # float32[statistics, rows]
+    weights: np.ndarray  # float32[statistics, rows]: those of numbers are followed by zeros
     segments: np.ndarray  # int64[statistics + 1]
     packed: np.ndarray  # int64[rows]: weights, each class in bits of its own
     narrow: np.ndarray  # uint32[rows]: the same in 32 bits
     packing: np.ndarray  # int64[3]: bits of a class, 0 where weights do not fit; 1 if few in all;
     # 1 if they fit 32 bits
     sum_packed: np.ndarray  # uint64[1]: all packed weights added up
-    entropy: np.ndarray  # float32[2]: of the classes, times the weight; x log2 x of the weight
+    entropy: np.ndarray  # float32[2]: of the classes, times the weight; x log2 x of the weight.
+    # Of one number, the squared deviations from its mean
     totals: np.ndarray  # float32[statistics + 1]: of each statistic, then of the weight
 
 
