@@ -21,11 +21,13 @@ from featurewright.expressions import (
     Real,
     register_operator,
 )
+from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
 from featurewright.paths import ForestPathEncoder
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BatchConstructor",
     "Boolean",
     "Category",
     "ConstructiveBoostingClassifier",
@@ -36,6 +38,8 @@ __all__ = [
     "ConstructiveForestRegressor",
     "ConstructiveTreeClassifier",
     "ConstructiveTreeRegressor",
+    "FCTreeClassifier",
+    "FCTreeRegressor",
     "Feature",
     "ForestPathEncoder",
     "Operator",

@@ -291,6 +291,7 @@ def search_node(
     stock,
     state,
     sample_ids,
+    weighing,
 ):
     """Find the best split of a node among constructed expressions and raw columns.
 
@@ -326,6 +327,7 @@ def search_node(
             desk,
             buffer,
             stock,
+            weighing,
             state,
         )
         settings.min_rows, settings.min_weight = least, lightest
