@@ -164,8 +164,8 @@ def look_above(weighing, n_levels, users, stack):
     A raw column is barred from being chosen again. A category is not: another of its levels is
     another test, and the same one cannot part what it has parted.
     """
-    for column in range(weighing.barred.shape[0]):
-        weighing.barred[column] = 0
+    for place in range(weighing.barred.shape[0]):
+        weighing.barred[place] = 0
     count = np.int64(0)
     node = weighing.parents[weighing.node[0]]
     while node >= 0:
