@@ -37,6 +37,7 @@ bench: $(STAMPS)/bench ## Measure speed against scikit-learn and LightGBM
 
 papers: $(STAMPS)/bench ## Print our errors beside the published ones
 	$(BIN)/python benchmarks/papers_constructive.py
+	$(BIN)/python benchmarks/papers_fctree.py
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

@@ -52,27 +52,26 @@ class Candidates:
                     "columns and pairs of columns are enumerated; leave it out."
                 )
         self.operators = tuple(operators)
-        self._domains = domains
+        # The columns that each domain accepts, in order.
+        self._columns = {
+            domain: np.flatnonzero([accepts(domain, Domain(int(given))) for given in domains])
+            for domain in Domain
+        }
         self._n_levels = n_levels
         users = user_operators(operators)
         self._opcodes = [operator_opcode(operator, users) for operator in operators]
 
-    def _columns(self, domain: Domain) -> npt.NDArray[np.int64]:
-        """List the columns that a domain accepts."""
-        fits = [accepts(domain, Domain(int(given))) for given in self._domains]
-        return np.flatnonzero(fits).astype(np.int64)
-
     def _partners(self, number: int) -> npt.NDArray[np.int64]:
         """Count how many candidates each first operand of an operator makes."""
         operator = self.operators[number]
-        first = self._columns(operator.inputs[0])
+        first = self._columns[operator.inputs[0]]
         if operator.has_parameter:
             return self._n_levels[first]
         if operator.arity == 1:
             return np.ones(len(first), np.int64)
-        second = self._columns(operator.inputs[1])
+        second = self._columns[operator.inputs[1]]
         if tells_nothing_new_exchanged(operator):
-            return (second[None, :] > first[:, None]).sum(axis=1).astype(np.int64)
+            return len(second) - np.searchsorted(second, first, side="right")
         return len(second) - np.isin(first, second).astype(np.int64)
 
     def blocks(self) -> list[Block]:
@@ -92,7 +91,7 @@ class Candidates:
     def programs(self, block: Block) -> npt.NDArray[np.int32]:
         """Write the candidates of a block, in their one order."""
         operator, opcode = self.operators[block.operator], self._opcodes[block.operator]
-        chosen = self._columns(operator.inputs[0])[block.first : block.last]
+        chosen = self._columns[operator.inputs[0]][block.first : block.last]
         out = np.full((block.size, 3), END, np.int32)
         rows = list(self._rows(operator, chosen))
         first = np.repeat(chosen, [len(row) for row in rows])
@@ -116,7 +115,7 @@ class Candidates:
                 count = int(self._n_levels[column]) if operator.has_parameter else 1
                 yield np.arange(count, dtype=np.int64)
             return
-        second = self._columns(operator.inputs[1])
+        second = self._columns[operator.inputs[1]]
         once = tells_nothing_new_exchanged(operator)
         for column in chosen:
             yield second[second > column] if once else second[second != column]
