@@ -93,8 +93,8 @@ def cost_report(options: argparse.Namespace) -> str:
     theirs, plain = timed(DecisionTreeClassifier(criterion="entropy", random_state=0), *half)
     whole, _ = timed(FCTreeClassifier(random_state=0), X, y)
     whole_plain, _ = timed(DecisionTreeClassifier(criterion="entropy", random_state=0), X, y)
-    return f"""Made-up two-class tables of {options.cost_rows:,} rows; the batch constructor has
-{options.jobs} threads, the tree one.
+    return f"""Made-up two-class tables of {options.cost_rows:,} rows; threads of the batch
+constructor: {options.jobs}.
 
 {table_text}
 {image}

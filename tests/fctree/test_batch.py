@@ -129,6 +129,8 @@ def test_numbers_weights_missing_values_and_categories():
     assert batch.n_candidates_ == 3 + 2
     assert 0.3 < batch.features_[0].gain <= 1
     assert np.isfinite(batch.transform(frame)).all()
+    usual = BatchConstructor(n_features_out=100).fit(frame, y)
+    assert usual.n_candidates_ == 2 * 3 + 4 * 3 + 2
     weights = rng.integers(0, 3, 200)
     weighted = BatchConstructor(n_features_out=3).fit(frame, y, weights)
     repeated = BatchConstructor(n_features_out=3).fit(

@@ -25,7 +25,7 @@ from featurewright.estimators.construction import (
 from featurewright.estimators.documentation import THREADS, documented
 from featurewright.estimators.parameters import number, one_of
 from featurewright.estimators.progress import compilation_notice, progress
-from featurewright.expressions import Feature, Operator, from_program
+from featurewright.expressions import Feature, Operator, from_program, resolve_operators
 from featurewright.fctree.candidates import Block, Candidates
 from featurewright.fctree.planning import check_output, plan, six_or_named
 from featurewright.kernels.batch import score_programs
@@ -48,7 +48,7 @@ Kept = tuple[float, int, tuple[int, ...]]
 PARAMETERS = """
 operators : sequence of str or Operator, optional
     What features are constructed with, of one or two operands. By default sqrt, square, add, sub,
-    mul and gaussian. Exchanged operands are left out where they tell nothing new.
+    mul and gaussian, and "is" tests where the table has categories. Exchanged operands are left out where they tell nothing new.
 criterion : str, optional
     How features are scored by their best split of all rows. Classes: "entropy" (the default),
     "gain_ratio", "gini", "kearns_mansour" or "normalized_gain". Numbers: "squared_error", which
@@ -206,7 +206,10 @@ class BatchConstructor(ConstructiveLearner):
             raise ValueError("requires y to be passed, but the target y is None.")
         matrix, operators = self._read_table(X)
         target, scoring = self._any_target(y, sample_weight, len(matrix))
-        self._construction = plan(self._schema, operators or (), 0)
+        if self.operators is None and not self._schema.is_numeric:
+            # Without tests for a level, features could not use a Category at all.
+            operators = (*operators, *resolve_operators(["is"]))
+        self._construction = plan(self._schema, operators, 0)
         limits = Limits(None, None, 2, self.min_samples_leaf, 0.0, None)
         settings = make_settings(
             limits, self._construction, len(matrix), many_thresholds=1, **scoring
