@@ -35,6 +35,7 @@ LIBRARIES = {
     "ConstructiveBoosting": "featurewright",
     "KernelFeatureEnsemble": "featurewright",
     "RecursiveSelective": "featurewright",
+    "FCTree": "featurewright",
     "RandomForest": "sklearn.ensemble",
     "ExtraTrees": "sklearn.ensemble",
     "HistGradientBoosting": "sklearn.ensemble",
@@ -221,6 +222,7 @@ def run(
     *,
     max_minutes: float | None = None,
     work: Callable[[Settings], Values] = evaluate,
+    compile_all: Callable[[], None] = warm_up,
 ) -> list[str]:
     """Do all jobs that have no result yet.
 
@@ -234,6 +236,8 @@ def run(
         No job starts later than this.
     work : callable, default=evaluate
         Does one job.
+    compile_all : callable, default=warm_up
+        Compiles the kernels that the jobs use.
 
     Returns
     -------
@@ -245,7 +249,7 @@ def run(
         return []
     if any(is_compiled(job["family"]) for job in pending):
         say("Compiling the kernels.")
-        warm_up()
+        compile_all()
     started = time.perf_counter()
     problems = []
     for done, job in enumerate(pending):

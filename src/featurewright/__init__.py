@@ -21,6 +21,7 @@ from featurewright.expressions import (
     Real,
     register_operator,
 )
+from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
 from featurewright.landmarks import (
     KernelFeatureEnsembleClassifier,
     KernelFeatureEnsembleRegressor,
@@ -32,6 +33,7 @@ from featurewright.recursive import RecursiveSelectiveClassifier, RecursiveSelec
 __version__ = "0.1.0"
 
 __all__ = [
+    "BatchConstructor",
     "Boolean",
     "Category",
     "ConstructiveBoostingClassifier",
@@ -42,6 +44,8 @@ __all__ = [
     "ConstructiveForestRegressor",
     "ConstructiveTreeClassifier",
     "ConstructiveTreeRegressor",
+    "FCTreeClassifier",
+    "FCTreeRegressor",
     "Feature",
     "ForestPathEncoder",
     "KernelFeatureEnsembleClassifier",

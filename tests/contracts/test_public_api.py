@@ -10,6 +10,7 @@ import featurewright
 from featurewright import datasets, metrics
 
 PUBLIC = [
+    "BatchConstructor",
     "Boolean",
     "Category",
     "ConstructiveBoostingClassifier",
@@ -20,6 +21,8 @@ PUBLIC = [
     "ConstructiveForestRegressor",
     "ConstructiveTreeClassifier",
     "ConstructiveTreeRegressor",
+    "FCTreeClassifier",
+    "FCTreeRegressor",
     "Feature",
     "ForestPathEncoder",
     "KernelFeatureEnsembleClassifier",

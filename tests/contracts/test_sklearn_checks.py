@@ -11,7 +11,13 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 import featurewright
 
 # Small settings keep several hundred fits fast; only those a class has are used.
-CHEAP = {"n_estimators": 5, "budget": 8, "n_recursions": 2, "random_state": 0}
+CHEAP = {
+    "n_estimators": 5,
+    "budget": 8,
+    "n_recursions": 2,
+    "n_constructed": 8,
+    "random_state": 0,
+}
 BOOSTING_ROUNDS = 40  # a learning rate of 0.1 needs some
 # Class name to the checks it cannot pass, each with the reason why no estimator of its kind could.
 _BOOTSTRAP = (

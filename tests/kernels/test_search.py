@@ -70,7 +70,7 @@ class Scene:
             shop.rows, len(node.ids), node.n_stats,
             shop.sampled, self.settings, self.grammar, self.library, NO_USERS, shop.found,
             shop.tally, shop.bench, shop.desk, shop.buffer, shop.stock, self.state,
-            shop.sample_ids,
+            shop.sample_ids, shop.weighing,
         )  # fmt: skip
 
     @property

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from featurewright.estimators.construction import CLASS_CRITERIA, NUMBER_CRITERIA, wanted_operators
 from featurewright.estimators.parameters import one_of, whole_number
-from featurewright.expressions import Column, Expression, Feature
+from featurewright.expressions import Column, Expression, Feature, Operator
 from featurewright.kernels import criteria
 from featurewright.kernels.nodes import Target
 from featurewright.tables import (
@@ -26,6 +26,7 @@ from featurewright.tables import (
     check_input_names,
     check_weights,
     fit_table,
+    holds_numbers,
     read_classes,
     read_numbers,
 )
@@ -60,14 +61,22 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
 
     def _read_table(self, X: Any) -> tuple[npt.NDArray[np.float32], Any]:
         """Read the training table and note its schema; give the operators too."""
-        whole_number("n_features_out", self.n_features_out, 1)
+        self._check_output()
         if getattr(self, "n_jobs", None) is not None and not isinstance(self.n_jobs, Integral):
             raise ValueError(f"n_jobs={self.n_jobs!r} must be a whole number or None.")
-        operators = wanted_operators(self)
+        operators = self._wanted_operators()
         joint = any(operator.name == "equal" for operator in operators or ())
         matrix, schema = fit_table(self, X, dtype=np.float32, order="C", joint_levels=joint)
         self._schema: Schema = schema
         return matrix, operators
+
+    def _check_output(self) -> None:
+        """Refuse a number of features that makes no sense."""
+        whole_number("n_features_out", self.n_features_out, 1)
+
+    def _wanted_operators(self) -> tuple[Operator, ...] | None:
+        """Give the operators that were asked for; None stands for the default set."""
+        return wanted_operators(self)
 
     def _read_rows(self, X: Any) -> npt.NDArray[np.float32]:
         """Read a table to be predicted by rows."""
@@ -84,14 +93,24 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         self, matrix: npt.NDArray[np.float32], weights: npt.NDArray[np.floating[Any]]
     ) -> None:
         """List what the trees found, and learn the constants for undefined values."""
-        users = self._construction.compiled.functions(np.float32)
-        operators = user_operators(self._construction.operators)
-        ranking = rank_programs(self.forest_, users)
-        limit = max(MAX_FEATURES, 2 * self.n_features_out)
-        self.features_: tuple[Feature, ...] = list_features(ranking, self._schema, operators, limit)
+        self.features_: tuple[Feature, ...] = self._find_features(matrix, weights)
         self.feature_importances_ = column_importances(self.forest_, self._schema.n_columns)
-        rows = np.flatnonzero(weights > 0)
-        rows = rows[:: max(1, len(rows) // _FILL_ROWS)]
+        self._learn_fill(matrix, weights)
+
+    def _find_features(
+        self, matrix: npt.NDArray[np.float32], weights: npt.NDArray[np.floating[Any]]
+    ) -> tuple[Feature, ...]:
+        """Give the constructed expressions of the trees, best first."""
+        ranking = rank_programs(self.forest_, self._construction.compiled.functions(np.float32))
+        operators = user_operators(self._construction.operators)
+        limit = max(MAX_FEATURES, 2 * self.n_features_out)
+        return list_features(ranking, self._schema, operators, limit)
+
+    def _learn_fill(
+        self, matrix: npt.NDArray[np.float32], weights: npt.NDArray[np.floating[Any]]
+    ) -> None:
+        """Learn the constants for undefined values."""
+        rows = some_rows(weights)
         everything = [*self._originals(), *self.features_]
         values = self._evaluate(everything, np.array(matrix[rows], dtype=np.float64))
         known = ~np.isnan(values).all(axis=0)
@@ -110,18 +129,21 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
 
     def _output(self) -> tuple[list[Feature], npt.NDArray[np.float64]]:
         """Give the features that `transform` computes and the constants that fill them."""
-        chosen = list(self.features_[: self.n_features_out])
         n_columns = self._schema.n_columns
-        fills = self._fill[n_columns : n_columns + len(chosen)]
-        if not self.include_original and chosen:
-            return chosen, fills
-        formulas = {feature.name for feature in chosen}
-        originals = [
+        everything = [*self._originals(), *self.features_]
+        lone = [isinstance(feature.expression, Column) for feature in everything]
+        places = list(range(n_columns, len(everything)))[: self.n_features_out]
+        if self.include_original or not places:
+            places = [*range(n_columns), *(place for place in places if not lone[place])]
+        formulas = {everything[place].name for place in places if not lone[place]}
+        chosen = []
+        for place in places:
+            feature = everything[place]
             # A column that is named like a formula is told from it by the quotes of the language.
-            replace(column, name=str(column.expression)) if column.name in formulas else column
-            for column in self._originals()
-        ]
-        return originals + chosen, np.concatenate([self._fill[:n_columns], fills])
+            if lone[place] and feature.name in formulas:
+                feature = replace(feature, name=str(feature.expression))
+            chosen.append(feature)
+        return chosen, self._fill[places]
 
     def _evaluate(
         self, features: Sequence[Feature], matrix: npt.NDArray[Any]
@@ -180,6 +202,16 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
 
     # Targets ------------------------------------------------------------------------------------
 
+    def _any_target(self, y: Any, sample_weight: Any, n_rows: int) -> tuple[Target, dict[str, Any]]:
+        """Read classes or numbers, as the criterion says, else as the target looks."""
+        numbers = self.criterion in NUMBER_CRITERIA
+        if not numbers and not (self.criterion is None and holds_numbers(y)):
+            return self._class_target(y, sample_weight, n_rows)
+        if self.class_weight is not None:
+            raise ValueError("class_weight needs classes; weigh rows with sample_weight.")
+        target, scoring, _ = self._number_target(y, sample_weight, n_rows)
+        return target, scoring
+
     def _class_target(
         self, y: Any, sample_weight: Any, n_rows: int
     ) -> tuple[Target, dict[str, Any]]:
@@ -237,6 +269,12 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
             "leaf_weights": exact,
         }
         return target, scoring, leaves
+
+
+def some_rows(weights: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.intp]:
+    """Give a few thousand rows of positive weight, spread over the table."""
+    rows = np.flatnonzero(weights > 0)
+    return rows[:: max(1, len(rows) // _FILL_ROWS)]
 
 
 def plain_weights(weights: npt.NDArray[np.float64] | None, n_rows: int) -> npt.NDArray[np.float64]:

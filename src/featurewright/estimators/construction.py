@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from featurewright.estimators.parameters import (
     number,
@@ -66,10 +67,15 @@ class Construction:
 
 
 def wanted_operators(learner: Any) -> tuple[Operator, ...] | None:
-    """Resolve the operators a learner names; None stands for the default set."""
+    """Check how a learner searches and look up the operators it names."""
     one_of("search", learner.search, (*STRATEGIES, None))
     one_of("sampling", learner.sampling, SAMPLINGS)
     whole_number("max_size", learner.max_size, 1)
+    return named_operators(learner)
+
+
+def named_operators(learner: Any) -> tuple[Operator, ...] | None:
+    """Look up the operators a learner names; None stands for the default set."""
     if learner.operators is None:
         return None
     named = (learner.operators,) if isinstance(learner.operators, str) else learner.operators
@@ -78,6 +84,13 @@ def wanted_operators(learner: Any) -> tuple[Operator, ...] | None:
             f"operators={named!r} must be a sequence of operator names or Operator objects."
         )
     return resolve_operators(tuple(named))
+
+
+def count_levels(schema: Schema) -> npt.NDArray[np.int64]:
+    """Give the number of levels of each Category column, 0 for the others."""
+    n_levels = np.array([len(levels or ()) for levels in schema.levels], np.int64)
+    n_levels[schema.domains != Domain.CATEGORY] = 0
+    return n_levels
 
 
 def plan_construction(
@@ -103,8 +116,7 @@ def plan_construction(
         How a root, a logarithm or a share of the columns becomes a whole number.
     """
     n_columns = schema.n_columns
-    n_levels = np.array([len(levels or ()) for levels in schema.levels], np.int64)
-    n_levels[schema.domains != Domain.CATEGORY] = 0
+    n_levels = count_levels(schema)
     if operators is None:
         # Without tests for a level, constructed expressions could not use a Category at all.
         tests = () if schema.is_numeric else ("is",)

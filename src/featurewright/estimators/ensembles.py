@@ -78,6 +78,22 @@ class GrownEnsemble(ConstructiveLearner):
         self._note_features(matrix, target.weights)
         return self
 
+    def _plan(self, operators: Any) -> Construction:
+        """Work out what expressions are constructed from."""
+        rounding = type(self)._round_columns
+        return plan_construction(self, self._schema, operators, self._plain_columns, rounding)
+
+    def _limits(self, n_rows: int) -> Limits:
+        """Collect when trees stop growing."""
+        return Limits(
+            self.max_depth,
+            self.max_leaf_nodes,
+            self.min_samples_split,
+            self.min_samples_leaf,
+            self.min_gain,
+            self.halving,
+        )
+
     def _make_job(
         self,
         matrix: npt.NDArray[np.float32],
@@ -89,20 +105,9 @@ class GrownEnsemble(ConstructiveLearner):
         """Check the parameters of growing and collect what all trees have in common."""
         if self.max_time is not None:
             number("max_time", self.max_time, above=0.0)
-        rounding = type(self)._round_columns
-        construction = plan_construction(
-            self, self._schema, operators, self._plain_columns, rounding
-        )
-        limits = Limits(
-            self.max_depth,
-            self.max_leaf_nodes,
-            self.min_samples_split,
-            self.min_samples_leaf,
-            self.min_gain,
-            self.halving,
-        )
+        construction = self._plan(operators)
         settings = make_settings(
-            limits,
+            self._limits(len(matrix)),
             construction,
             len(matrix),
             random_threshold=self._random_threshold,

@@ -9,7 +9,7 @@ from numbers import Integral
 _MULTIPLE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*n\s*")
 
 
-def parse_budget(budget: int | str, n_columns: int) -> int:
+def parse_budget(budget: int | str, n_columns: int, name: str = "budget") -> int:
     """Return the number of candidates a budget stands for.
 
     Parameters
@@ -18,6 +18,8 @@ def parse_budget(budget: int | str, n_columns: int) -> int:
         A number of candidates, or a multiple of the number of columns such as ``"10n"``.
     n_columns : int
         Number of columns.
+    name : str, default="budget"
+        What errors call it.
 
     Returns
     -------
@@ -32,14 +34,14 @@ def parse_budget(budget: int | str, n_columns: int) -> int:
     expected = "an integer of at least 1 or a multiple of the number of columns such as '10n'"
     if isinstance(budget, Integral) and not isinstance(budget, bool):
         if budget < 1:
-            raise ValueError(f"budget must be {expected}, got {budget}; give a larger one.")
+            raise ValueError(f"{name} must be {expected}, got {budget}; give a larger one.")
         return int(budget)
     if not isinstance(budget, str):
-        raise TypeError(f"budget must be {expected}, got {budget!r}; change it.")
+        raise TypeError(f"{name} must be {expected}, got {budget!r}; change it.")
     match = _MULTIPLE.fullmatch(budget)
     if match is None:
-        raise ValueError(f"budget must be {expected}, got {budget!r}; change it.")
+        raise ValueError(f"{name} must be {expected}, got {budget!r}; change it.")
     factor = Decimal(match[1])  # in binary, "0.29n" of 100 columns would fall short of 29
     if factor == 0:
-        raise ValueError(f"budget must be {expected}, got {budget!r}; give a larger one.")
+        raise ValueError(f"{name} must be {expected}, got {budget!r}; give a larger one.")
     return max(1, int(factor * n_columns))

@@ -22,12 +22,14 @@ from featurewright.kernels.search import (
     FROM_BUFFER,
     RANDOM_SEARCH,
     REFINE,
+    WEIGHTED,
     Candidates,
     Tally,
     score_candidate,
 )
 from featurewright.kernels.stock import SHAPES, Stock, fill_stock, search_stock
 from featurewright.kernels.sums import Bench, Rows
+from featurewright.kernels.weighted import Weighing, no_weighing, pass_on, search_weighted
 
 _ZERO = np.float32(0.0)
 _BLOCK = 2048  # rows whose columns are gathered together
@@ -81,10 +83,17 @@ class Workshop(NamedTuple):
     sample_ids: np.ndarray  # int32
     spare: np.ndarray  # int32
     frontier: np.ndarray  # int64
+    weighing: Weighing
 
 
 def make_workshop(
-    n: int, n_columns: int, n_stats: int, width: int, settings: Any, capacity: int
+    n: int,
+    n_columns: int,
+    n_stats: int,
+    width: int,
+    settings: Any,
+    capacity: int,
+    weighing: Weighing | None = None,
 ) -> Workshop:
     """Allocate the working arrays of one tree on n rows."""
     stat_rows = 1 if settings["by_class"] else n_stats + 1
@@ -155,12 +164,16 @@ def make_workshop(
         sample_ids=np.empty(part, np.int32),
         spare=np.empty(n + 1, np.int32),
         frontier=np.empty(capacity, np.int64),
+        weighing=no_weighing() if weighing is None else weighing,
     )
 
 
 @cache
-def kernel_addresses() -> dict[str, int]:
-    """Give the addresses of the kernels that are called by address, as settings."""
+def kernel_addresses(weighted: bool = False) -> dict[str, int]:
+    """Give the addresses of the kernels that are called by address, as settings.
+
+    The search by weighted operators is compiled for those who use it.
+    """
     settings, state = make_record(SETTINGS), make_record(STATE)
     shop = make_workshop(1, 1, 1, 1, settings, 1)
     number, nothing = np.int64(0), np.empty(0, np.int64)
@@ -201,6 +214,9 @@ def kernel_addresses() -> dict[str, int]:
         shop.stock,
         state,
     )
+    if weighted:
+        weighed = (*stocked[:-2], shop.weighing, state)
+        return {**kernel_addresses(), "weigher": kernel_address(search_weighted, weighed)}
     return {
         "runner": kernel_address(run_rows, run),
         "scorer": kernel_address(score_candidate, score),
@@ -260,6 +276,7 @@ def find_split(
     n_stats = prepare(target, row_ids, start, n, settings, rows)
     if is_pure(rows, n, n_stats, settings):
         return
+    shop.weighing.node[0] = node
     search_node(
         matrix,
         columns,
@@ -282,6 +299,7 @@ def find_split(
         shop.stock,
         state,
         shop.sample_ids,
+        shop.weighing,
     )
     if not state.best_score > WORST:
         return
@@ -353,6 +371,8 @@ def split_node(columns, row_ids, settings, users, state, shop, grown, node, n_no
         grown.size[new] = size if child == 0 else other
         grown.room[new] = left_room if child == 0 else room + n - size - other - left_room
         grown.depth[new] = grown.depth[node] + 1
+        if settings.strategy == WEIGHTED:
+            pass_on(shop.weighing, node, new)
 
 
 @kernel

@@ -299,6 +299,7 @@ def search_node(
     stock,
     state,
     sample_ids,
+    weighing,
 ):
     """Find the best split of a node among constructed expressions and raw columns.
 
@@ -334,6 +335,7 @@ def search_node(
             desk,
             buffer,
             stock,
+            weighing,
             state,
         )
         settings.min_rows, settings.min_weight = least, lightest

@@ -37,6 +37,7 @@ SETTINGS = np.dtype(
         ("scorer", np.int64),
         ("runner", np.int64),
         ("stocker", np.int64),
+        ("weigher", np.int64),  # 0 where operators are not weighed
     ],
     align=True,
 )

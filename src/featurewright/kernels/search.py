@@ -17,6 +17,7 @@ from featurewright.kernels.split import refine_threshold, score_at, score_values
 RANDOM_SEARCH = 1
 STEP = 2
 LOOK_AHEAD = 3
+WEIGHTED = 4  # one operator at a time, drawn by learned weights
 
 # How a candidate is scored: flags that add up.
 FROM_VALUES = np.int64(0)
@@ -284,6 +285,7 @@ def search_expressions(
     desk,
     buffer,
     stock,
+    weighing,
     state,
 ):
     """Score expressions by the chosen strategy; the rows' columns are in the buffer."""
@@ -303,6 +305,25 @@ def search_expressions(
                 desk,
                 buffer,
                 stock,
+                state,
+            ),
+        )
+    elif settings.strategy == WEIGHTED:
+        call_kernel(
+            settings.weigher,
+            (
+                rows,
+                n,
+                n_stats,
+                settings,
+                grammar,
+                users,
+                found,
+                tally,
+                bench,
+                desk,
+                buffer,
+                weighing,
                 state,
             ),
         )

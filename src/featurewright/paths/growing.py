@@ -20,7 +20,7 @@ from featurewright.paths.convergence import Convergence, hold_out
 from featurewright.paths.numbering import Numbering, number_forest
 from featurewright.paths.trails import Trails
 from featurewright.paths.unsupervised import table_as_target
-from featurewright.tables import check_weights, holds_numbers
+from featurewright.tables import check_weights
 from featurewright.trees.features import column_importances
 from featurewright.trees.forest import Forest, join
 from featurewright.trees.growth import Job, tree_seeds
@@ -90,15 +90,12 @@ class GrownPaths(GrownEnsemble):
     ) -> tuple[Target, dict[str, Any], int]:
         """Read a target of any kind; give it, how it is scored, and how many values it has."""
         n_rows = len(matrix)
-        numbers = self.criterion in NUMBER_CRITERIA
-        if y is not None and not numbers and not (self.criterion is None and holds_numbers(y)):
-            target, scoring = self._class_target(y, sample_weight, n_rows)
-            return target, scoring, int(np.sum(self.n_classes_))
+        if y is not None:
+            target, scoring = self._any_target(y, sample_weight, n_rows)
+            n_values = int(self.n_classes_) if scoring["by_class"] else len(target.sums)
+            return target, scoring, n_values
         if self.class_weight is not None:
             raise ValueError("class_weight needs classes; weigh rows with sample_weight.")
-        if y is not None:
-            target, scoring, _ = self._number_target(y, sample_weight, n_rows)
-            return target, scoring, len(target.sums)
         if self.criterion in CLASS_CRITERIA:
             raise ValueError(
                 f"criterion={self.criterion!r} scores classes, but y is None: pass y, or no "

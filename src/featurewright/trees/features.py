@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from featurewright.expressions import (
     simplify,
     to_program,
 )
-from featurewright.expressions.opcodes import END
+from featurewright.expressions.opcodes import END, IS
 from featurewright.kernels.canonical import order_operands
 from featurewright.kernels.descend import run_programs
 from featurewright.kernels.programs import UserFunctions
@@ -59,14 +59,32 @@ def rank_programs(forest: Forest, users: UserFunctions) -> Ranking:
     return Ranking(programs[first[order]], shares[order], counts[order])
 
 
+def spell_level_tests(forest: Forest) -> Forest:
+    """Write tests of a lone category for a level as the expressions that they are."""
+    tests = (forest.left >= 0) & (forest.is_level == 1) & (forest.programs[:, 1] == END)
+    programs = forest.programs.copy()
+    levels = forest.threshold[tests].astype(np.int64)
+    programs[tests, 1] = -1 - (IS | (levels << 8))
+    return replace(forest, programs=programs)
+
+
 def list_features(
-    ranking: Ranking, schema: Schema, operators: Sequence[Operator], limit: int = MAX_FEATURES
+    ranking: Ranking,
+    schema: Schema,
+    operators: Sequence[Operator],
+    limit: int = MAX_FEATURES,
+    *,
+    columns: bool = False,
 ) -> tuple[Feature, ...]:
-    """Make features of the constructed expressions of a ranking, equal ones merged."""
+    """Make features of the constructed expressions of a ranking, equal ones merged.
+
+    With `columns` the lone columns that were chosen are listed too.
+    """
     width = ranking.programs.shape[1]
     if width == 1:
         return ()
-    constructed = np.flatnonzero(ranking.programs[:, 1] != END)[:limit]
+    listed = np.ones(len(ranking.gains), bool) if columns else ranking.programs[:, 1] != END
+    constructed = np.flatnonzero(listed)[:limit]
     merged: dict[Expression, list[float]] = {}
     for k in constructed:
         expression = simplify(
@@ -74,7 +92,7 @@ def list_features(
                 ranking.programs[k], schema.names, schema.domains, schema.levels, operators
             )
         )
-        if expression.size == 1:
+        if expression.size == 1 and not columns:
             continue
         entry = merged.setdefault(expression, [0.0, 0])
         entry[0] += float(ranking.gains[k])

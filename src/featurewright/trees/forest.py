@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
@@ -46,6 +46,9 @@ class Forest:
         Distance from the root.
     values : ndarray of shape (n_leaves, n_values)
         What each leaf predicts: float32 for shares of classes, float64 for means.
+    operator_weights, operator_counts : ndarray of shape (n_nodes, n_operators)
+        Where operators are drawn by weight: each one's weight after the node was searched, and the
+        number of candidates it built there. Else empty.
     """
 
     roots: npt.NDArray[np.int64]
@@ -58,6 +61,10 @@ class Forest:
     n_rows: npt.NDArray[np.int32]
     depth: npt.NDArray[np.int32]
     values: npt.NDArray[np.floating[Any]]
+    operator_weights: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    operator_counts: npt.NDArray[np.int64] = field(
+        default_factory=lambda: np.empty((0, 0), np.int64)
+    )
 
     @property
     def n_trees(self) -> int:
@@ -177,6 +184,8 @@ class Forest:
             n_rows=self.n_rows[begin:end],
             depth=self.depth[begin:end],
             values=self.values[low : low + int(leaves.sum())],
+            operator_weights=self.operator_weights[begin:end],
+            operator_counts=self.operator_counts[begin:end],
         )
 
 
@@ -230,4 +239,6 @@ def join(trees: Sequence[Forest]) -> Forest:
         n_rows=np.concatenate([tree.n_rows for tree in trees]),
         depth=np.concatenate([tree.depth for tree in trees]),
         values=np.concatenate([tree.values for tree in trees]),
+        operator_weights=np.concatenate([tree.operator_weights for tree in trees]),
+        operator_counts=np.concatenate([tree.operator_counts for tree in trees]),
     )

@@ -17,7 +17,8 @@ from featurewright.kernels.grow import grow_tree, kernel_addresses, make_grown, 
 from featurewright.kernels.nodes import Target
 from featurewright.kernels.programs import UserFunctions
 from featurewright.kernels.records import STATE, make_record
-from featurewright.kernels.search import Library
+from featurewright.kernels.search import WEIGHTED, Library
+from featurewright.kernels.weighted import Weighing, begin_tree
 from featurewright.trees.forest import Forest, tree_from_grown
 from featurewright.trees.threads import Halt, run_in_threads
 
@@ -44,6 +45,7 @@ class Job:
     # that splits are scored with may be scaled.
     leaf_sums: npt.NDArray[np.float64] | None = None
     leaf_weights: npt.NDArray[np.float64] | None = None
+    weighing: Weighing | None = None  # the operators, where they are drawn by weight
 
 
 @dataclass(frozen=True)
@@ -122,12 +124,15 @@ def grow_one(job: Job, sample: Sample, seed: int, halt: Halt) -> tuple[Forest, P
     settings["room"] = MISSING_ROOM * n_rows if settings["missing_both"] else 0
     rows = np.empty(n_rows + int(settings["room"]), np.int32)
     rows[:n_rows] = sample.rows
-    for name, address in kernel_addresses().items():
+    for name, address in kernel_addresses(bool(settings["strategy"] == WEIGHTED)).items():
         settings[name] = address
     capacity = _capacity(len(rows), settings)
     grown = make_grown(capacity, job.width)
     n_stats = max(job.n_values if settings["by_class"] else 0, target.sums.shape[0])
-    shop = make_workshop(n_rows, job.columns.shape[0], n_stats, job.width, settings, capacity)
+    weighing = None if job.weighing is None else begin_tree(job.weighing, grown.programs)
+    shop = make_workshop(
+        n_rows, job.columns.shape[0], n_stats, job.width, settings, capacity, weighing
+    )
     state = make_record(STATE, random=seed)
     n_nodes = grow_tree(
         job.matrix,
@@ -144,6 +149,9 @@ def grow_one(job: Job, sample: Sample, seed: int, halt: Halt) -> tuple[Forest, P
         shop,
     )
     tree = tree_from_grown(grown, n_nodes)
+    if weighing is not None:
+        weights, counts = weighing.weights[:n_nodes].copy(), weighing.counts[:n_nodes].copy()
+        tree = replace(tree, operator_weights=weights, operator_counts=counts)
     start, size = grown.start[:n_nodes], grown.size[:n_nodes]
     values = _leaf_values(job, sample, target, tree, Places(rows, start, size))
     return replace(tree, values=values), Places(rows, start, size)

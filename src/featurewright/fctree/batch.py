@@ -1,0 +1,360 @@
+"""Two-step construction: enumerate every feature, then keep the best."""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import threading
+import time
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+
+from featurewright.estimators.base import ConstructiveLearner, some_rows
+from featurewright.estimators.construction import (
+    CLASS_CRITERIA,
+    NUMBER_CRITERIA,
+    Construction,
+    Limits,
+    count_levels,
+    make_settings,
+)
+from featurewright.estimators.documentation import THREADS, documented
+from featurewright.estimators.parameters import number, one_of
+from featurewright.estimators.progress import compilation_notice, progress
+from featurewright.expressions import Feature, Operator, from_program, resolve_operators
+from featurewright.fctree.candidates import Block, Candidates
+from featurewright.fctree.planning import check_output, plan, six_or_named
+from featurewright.kernels.batch import score_programs
+from featurewright.kernels.grow import kernel_addresses, make_workshop
+from featurewright.kernels.nodes import Target, prepare
+from featurewright.kernels.records import STATE, make_record
+from featurewright.kernels.weighted import gain_unit
+from featurewright.trees.grammar import user_operators
+from featurewright.trees.growth import order_rows
+from featurewright.trees.threads import Halt, run_in_threads
+
+_SPARE = 10  # with max_correlation, so many times the features asked for are looked at
+_TRIAL = 16  # candidates scored to guess the time all take
+_logger = logging.getLogger("featurewright")
+
+# A kept candidate: its score, the negative number of its place in the one order of all candidates
+# (of two that score alike the first is better), and its program.
+Kept = tuple[float, int, tuple[int, ...]]
+
+PARAMETERS = """
+operators : sequence of str or Operator, optional
+    What features are constructed with, of one or two operands. By default sqrt, square, add, sub,
+    mul and gaussian, and "is" tests where the table has categories. Exchanged operands are left
+    out where they tell nothing new.
+criterion : str, optional
+    How features are scored by their best split of all rows. Classes: "entropy" (the default),
+    "gain_ratio", "gini", "kearns_mansour" or "normalized_gain". Numbers: "squared_error", which
+    also makes numbers of classes that are whole numbers.
+n_features_out : int, optional
+    Features to keep; as many as there are columns by default.
+max_correlation : float, optional
+    Skip a feature whose correlation with a better one is larger than this, up or down. Among the
+    best ten times as many features as are kept.
+min_samples_leaf : int or float, default=1
+    Rows, or share of rows, on each side of a split.
+class_weight : dict, "balanced" or None, default=None
+    Weights of the classes.
+include_original : bool, default=False
+    Whether `transform` gives the original columns too, before the constructed ones. A category
+    comes as the number of its level.
+keep_missing : bool, default=False
+    Whether `transform` leaves undefined values missing instead of filling in the median of `fit`.
+max_time : float, optional
+    Seconds after which to stop; the best features so far are the result.
+random_state : int, RandomState or None, default=None
+    Seed; only categories of more than a hundred levels leave something to chance.
+"""
+
+
+class _Best:
+    """The best candidates so far: a heap of bounded size that threads share."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.heap: list[Kept] = []
+        self._lock = threading.Lock()
+
+    def offer(self, scores: npt.NDArray[np.float32], programs: Any, first: int) -> None:
+        """Keep what is better than the worst that is kept; the order of offers does not matter."""
+        good = np.flatnonzero(np.isfinite(scores))
+        if len(good) > self.size:
+            # Stable, so that of equals the first stay.
+            good = good[np.argsort(-scores[good], kind="stable")[: self.size]]
+        with self._lock:
+            for k in good:
+                entry = (float(scores[k]), -(first + int(k)), tuple(programs[k].tolist()))
+                if len(self.heap) < self.size:
+                    heapq.heappush(self.heap, entry)
+                elif entry > self.heap[0]:
+                    heapq.heapreplace(self.heap, entry)
+
+    def ranked(self) -> list[Kept]:
+        """Give what was kept, best first."""
+        return sorted(self.heap, reverse=True)
+
+
+@documented(PARAMETERS, THREADS, attributes="")
+class BatchConstructor(ConstructiveLearner):
+    """Construct every feature of one operator, and keep those that part all rows best.
+
+    The number of candidates grows with the square of the number of columns. They are scored a block
+    at a time, and only the best are kept in memory. `FCTreeClassifier` looks at far fewer.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    features_ : tuple of Feature
+        The kept features, best first; `gain` is in bits per row with "entropy", a share of the sum
+        of squares for numbers.
+    n_candidates_ : int
+        Features that were scored.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, where the table had names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from featurewright import BatchConstructor
+    >>> X = np.random.default_rng(0).normal(size=(200, 4))
+    >>> y = X[:, 1] * X[:, 3] > 0
+    >>> batch = BatchConstructor(n_features_out=1).fit(X, y)
+    >>> print(batch.get_feature_names_out(), batch.n_candidates_)
+    ['x1 * x3'] 32
+    """
+
+    _class_criterion = "entropy"
+    _construction: Construction
+
+    def __init__(
+        self,
+        *,
+        operators: Any = None,
+        criterion: str | None = None,
+        n_features_out: int | None = None,
+        max_correlation: float | None = None,
+        min_samples_leaf: int | float = 1,
+        class_weight: Any = None,
+        include_original: bool = False,
+        keep_missing: bool = False,
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.operators = operators
+        self.criterion = criterion
+        self.n_features_out = n_features_out
+        self.max_correlation = max_correlation
+        self.min_samples_leaf = min_samples_leaf
+        self.class_weight = class_weight
+        self.include_original = include_original
+        self.keep_missing = keep_missing
+        self.max_time = max_time
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _check_output(self) -> None:
+        check_output(self)
+        one_of("criterion", self.criterion, (*CLASS_CRITERIA, *NUMBER_CRITERIA, None))
+        if self.max_time is not None:
+            number("max_time", self.max_time, above=0.0)
+        if self.max_correlation is not None:
+            largest = number("max_correlation", self.max_correlation, above=0.0)
+            if largest > 1.0:
+                raise ValueError(f"max_correlation={largest:g} must lie in (0, 1].")
+
+    def _wanted_operators(self) -> tuple[Operator, ...]:
+        return six_or_named(self)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Score all candidates and keep the best.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The table: numbers, booleans and strings or categories; missing values are welcome.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, numbers that are not all whole, or several columns of either.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self
+            The fitted constructor.
+        """
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None.")
+        matrix, operators = self._read_table(X)
+        target, scoring = self._any_target(y, sample_weight, len(matrix))
+        if self.operators is None and not self._schema.is_numeric:
+            # Without tests for a level, features could not use a Category at all.
+            operators = (*operators, *resolve_operators(["is"]))
+        self._construction = plan(self._schema, operators, 0)
+        limits = Limits(None, None, 2, self.min_samples_leaf, 0.0, None)
+        settings = make_settings(
+            limits, self._construction, len(matrix), many_thresholds=1, **scoring
+        )
+        n_levels = count_levels(self._schema)
+        candidates = Candidates(self._construction.operators, self._schema.domains, n_levels)
+        wanted = self.n_features_out or self._schema.n_columns
+        best = _Best(wanted * _SPARE if self.max_correlation is not None else wanted)
+        with compilation_notice():
+            scorer = _Scorer(self, matrix, target, settings)
+            self.n_candidates_ = scorer.run(candidates, best)
+        listed = self._list(best.ranked(), scorer.unit)
+        self.features_ = tuple(self._choose(listed, wanted, matrix, target.weights))
+        self._learn_fill(matrix, target.weights)
+        return self
+
+    def _list(self, kept: list[Kept], unit: float) -> list[Feature]:
+        """Make features of kept candidates."""
+        schema = self._schema
+        users = user_operators(self._construction.operators)
+        features = []
+        for score, _, program in kept:
+            expression = from_program(
+                np.array(program, np.int32), schema.names, schema.domains, schema.levels, users
+            )
+            features.append(Feature.of(expression, max(0.0, score / unit)))
+        return features
+
+    def _choose(
+        self,
+        features: list[Feature],
+        wanted: int,
+        matrix: npt.NDArray[np.float32],
+        weights: npt.NDArray[np.float32],
+    ) -> list[Feature]:
+        """Take the best, without those that correlate too much with a better one."""
+        if self.max_correlation is None:
+            return features[:wanted]
+        values = self._evaluate(features, np.array(matrix[some_rows(weights)], np.float64))
+        spread = np.nanmax(np.abs(values), axis=0, initial=1e-300, where=~np.isnan(values))
+        values = values / spread  # squares of large numbers would overflow
+        known = ~np.isnan(values)
+        center = np.where(known, values, 0.0).sum(axis=0) / np.maximum(1, known.sum(axis=0))
+        values = np.where(known, values - center, 0.0)
+        length = np.sqrt((values**2).sum(axis=0))
+        values /= np.where(length > 0, length, 1.0)
+        taken: list[int] = []
+        for k in range(len(features)):
+            if len(taken) == wanted:
+                break
+            if not taken or np.abs(values[:, taken].T @ values[:, k]).max() <= self.max_correlation:
+                taken.append(k)
+        return [features[k] for k in taken]
+
+
+class _Scorer:
+    """Score blocks of candidates in threads, all rows sorted by class once."""
+
+    def __init__(
+        self,
+        learner: BatchConstructor,
+        matrix: npt.NDArray[np.float32],
+        target: Target,
+        settings: Any,
+    ) -> None:
+        self.learner, self.settings = learner, settings.copy()
+        construction = learner._construction
+        for name, address in kernel_addresses().items():
+            self.settings[name] = address
+        order = order_rows(target)
+        # In the order in which they are looked at, values lie side by side.
+        self.columns = np.ascontiguousarray(matrix.T[:, order])
+        codes = target.codes[order] if len(target.codes) else target.codes
+        sums = np.ascontiguousarray(target.sums[:, order])
+        self.target = Target(codes, sums, target.weights[order])
+        self.row_ids = np.arange(len(order), dtype=np.int32)
+        self.n_values = int(learner.n_classes_) if self.settings["by_class"] else len(sums)
+        self.users = construction.compiled.functions(np.float32)
+        self.seed = learner._draw_seed()
+        self.halt = Halt(learner.max_time)
+        self.unit = 1.0
+
+    def run(self, candidates: Candidates, best: _Best) -> int:
+        """Score all blocks; give the number of candidates scored."""
+        blocks = candidates.blocks()
+        starts = np.cumsum([0, *(block.size for block in blocks)])
+        n_threads = max(1, min(effective_n_jobs(self.learner.n_jobs), len(blocks)))
+        shop, n_stats = self._workshop()
+        self.unit = float(gain_unit(shop.rows, len(self.row_ids), n_stats, self.settings)) or 1.0
+        if self.learner.verbose and blocks:
+            self._tell(candidates.programs(blocks[0])[:_TRIAL], int(starts[-1]), n_threads)
+        tasks = [
+            partial(self._score, candidates, best, block, int(start))
+            for block, start in zip(blocks, starts, strict=False)
+        ]
+        title = "scoring blocks of candidates"
+        with progress(len(tasks), title, verbose=self.learner.verbose) as on_done:
+            done = run_in_threads(tasks, n_threads, halt=self.halt, on_done=on_done)
+        return sum(count or 0 for count in done)
+
+    def _workshop(self) -> tuple[Any, int]:
+        """Allocate working arrays and make the rows ready."""
+        n, n_columns = len(self.row_ids), self.columns.shape[0]
+        shop = make_workshop(n, n_columns, self.n_values, 3, self.settings, 1)
+        n_stats = prepare(self.target, self.row_ids, 0, n, self.settings, shop.rows)
+        return shop, int(n_stats)
+
+    def _score_programs(
+        self, programs: npt.NDArray[np.int32], seed: int
+    ) -> npt.NDArray[np.float32]:
+        """Score programs on all rows."""
+        shop, n_stats = self._workshop()
+        scores = np.empty(len(programs), np.float32)
+        score_programs(
+            programs,
+            self.columns,
+            self.row_ids,
+            len(self.row_ids),
+            n_stats,
+            self.settings,
+            self.learner._construction.grammar.n_levels,
+            self.users,
+            shop,
+            make_record(STATE, random=seed),
+            self.halt.flag,
+            scores,
+        )
+        return scores
+
+    def _score(self, candidates: Candidates, best: _Best, block: Block, start: int) -> int:
+        """Score a block and keep its best; give how many of its candidates were scored."""
+        programs = candidates.programs(block)
+        best.offer(self._score_programs(programs, self.seed + start), programs, start)
+        return 0 if self.halt.flag[0] else len(programs)
+
+    def _tell(self, programs: npt.NDArray[np.int32], total: int, n_threads: int) -> None:
+        """Say how much work lies ahead."""
+        self._score_programs(programs, self.seed)  # compiles
+        started = time.perf_counter()
+        self._score_programs(programs, self.seed)
+        seconds = (time.perf_counter() - started) / len(programs) * total / n_threads
+        _logger.warning(
+            "scoring %s candidates on %s rows takes about %.2g s",
+            f"{total:,}",
+            f"{len(self.row_ids):,}",
+            seconds,
+        )

@@ -1,0 +1,54 @@
+"""What trees and the batch constructor build features with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from featurewright.estimators.construction import Construction, count_levels, named_operators
+from featurewright.estimators.parameters import whole_number
+from featurewright.expressions import Operator, resolve_operators
+from featurewright.kernels.search import WEIGHTED
+from featurewright.tables import Schema
+from featurewright.trees.grammar import build_grammar, compile_operators
+from featurewright.trees.weighing import usable_operators
+
+SIX = ("sqrt", "square", "add", "sub", "mul", "gaussian")
+_MAX_WIDTH = 127  # symbols; six binary operators on top of one another
+
+
+def six_or_named(learner: Any) -> tuple[Operator, ...]:
+    """Look up the operators a learner names; the six of the paper by default."""
+    named = named_operators(learner)
+    return resolve_operators(SIX) if named is None else named
+
+
+def check_output(learner: Any) -> None:
+    """Refuse a number of features that makes no sense; None stands for the usual number."""
+    if learner.n_features_out is not None:
+        whole_number("n_features_out", learner.n_features_out, 1)
+
+
+def plan(
+    schema: Schema, operators: tuple[Operator, ...], budget: int, max_order: int = 1
+) -> Construction:
+    """Work out what a fit constructs features from: operators that find operands."""
+    used = usable_operators(operators, schema.domains, max_order)
+    widest = max((operator.arity for operator in used), default=1)
+    width = 1
+    for _ in range(max_order):
+        width = 1 + widest * width
+        if width > _MAX_WIDTH:
+            raise ValueError(
+                f"max_order={max_order} with operators of up to {widest} operands makes "
+                f"expressions of more than {_MAX_WIDTH} symbols; use a smaller max_order."
+            )
+    n_levels = count_levels(schema)
+    return Construction(
+        operators=used,
+        compiled=compile_operators(used),
+        grammar=build_grammar(schema.domains, n_levels, (), 1),
+        width=max(2, width),  # a test for a level is two symbols
+        strategy=WEIGHTED,
+        budget=budget,
+        n_raw=0,
+    )

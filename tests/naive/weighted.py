@@ -1,0 +1,116 @@
+"""Search by weighted operators, as written down, on Python lists and NumPy arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from tests.naive.criteria import entropy
+from tests.naive.programs import run
+from tests.naive.streams import Stream
+
+from featurewright.expressions import Operator, resolve_operators
+from featurewright.expressions.opcodes import operator_symbol
+
+
+def learn(weights: Any, gains: Any, counts: Any) -> np.ndarray:
+    """Multiply by exp(-1 / (1 + I)) where something was built, and normalise."""
+    factors = [
+        math.exp(-1 / (1 + gain)) if count else 1.0
+        for gain, count in zip(gains, counts, strict=True)
+    ]
+    new = np.asarray(weights) * factors
+    return new / new.sum()
+
+
+def best_gain(values: np.ndarray, codes: np.ndarray) -> float:
+    """Give the information gain per row, in bits, of the best threshold; 0 if there is none."""
+    best = 0.0
+    for threshold in np.unique(values)[:-1]:
+        left, right = codes[values <= threshold], codes[values > threshold]
+        within = len(left) * entropy(np.bincount(left)) + len(right) * entropy(np.bincount(right))
+        best = max(best, entropy(np.bincount(codes)) - within / len(codes))
+    return best
+
+
+def separates(values: np.ndarray, codes: np.ndarray) -> bool:
+    """Tell whether some threshold separates two classes."""
+    first = codes == codes[0]
+    a, b = values[first], values[~first]
+    return len(np.unique(codes)) == 2 and (a.max() < b.min() or b.max() < a.min())
+
+
+class Node:
+    """What one node draws and learns."""
+
+    def __init__(
+        self,
+        columns: np.ndarray,
+        codes: np.ndarray,
+        *,
+        operators: tuple[str, ...],
+        weights: np.ndarray,
+        chosen: list[list[int]],
+        stream: Stream,
+        budget: int,
+    ) -> None:
+        self.columns, self.codes, self.stream = columns, codes, stream
+        self.operators: tuple[Operator, ...] = resolve_operators(operators)
+        self.weights = np.asarray(weights, float)
+        self.chosen = chosen  # programs of the nodes above
+        self.tried: list[list[int]] = []
+        self.gains: dict[tuple[int, ...], float] = {}
+        self.sums = np.zeros(len(self.operators))
+        self.counts = np.zeros(len(self.operators), int)
+        self.search(budget)
+
+    def consider(self, program: list[int]) -> tuple[float, bool]:
+        """Score a program; tell whether nothing can be better."""
+        values = run(program, self.columns)
+        gain = best_gain(values, self.codes)
+        self.gains[tuple(program)] = gain
+        return gain, separates(values, self.codes)
+
+    def draw_operator(self) -> int:
+        """Draw by cumulative weight."""
+        rest = self.stream.unit() * self.weights.sum()
+        for k in range(len(self.weights) - 1):
+            rest -= self.weights[k]
+            if rest < 0:
+                return k
+        return len(self.weights) - 1
+
+    def draw_program(self, k: int) -> list[int]:
+        """Draw different columns for an operator."""
+        operator, n_columns = self.operators[k], len(self.columns)
+        first = self.stream.below(n_columns)
+        operands = [first]
+        if operator.arity == 2:
+            second = self.stream.below(n_columns - 1)
+            operands.append(second + (second >= first))
+            if operator.commutative or operator.name == "sub":
+                operands.sort()
+        return [*operands, operator_symbol(operator.opcode)]
+
+    def search(self, budget: int) -> None:
+        """Score the columns not chosen above, then so many expressions; then learn."""
+        over = False
+        for column in range(len(self.columns)):
+            if [column] not in self.chosen and not over:
+                over = self.consider([column])[1]
+        tries = 0
+        while len(self.tried) < budget and tries < 64 * budget + 64 and not over:
+            k = self.draw_operator()
+            for _ in range(8):
+                tries += 1
+                program = self.draw_program(k)
+                if program in self.chosen or program in self.tried:
+                    continue
+                gain, over = self.consider(program)
+                self.tried.append(program)
+                self.sums[k] += gain
+                self.counts[k] += 1
+                break
+        self.means = self.sums / np.maximum(1, self.counts)
+        self.learned = learn(self.weights, self.means, self.counts)
