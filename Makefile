@@ -34,6 +34,7 @@ lint: $(STAMPS)/dev ## Check style and types
 
 bench: $(STAMPS)/bench ## Measure speed against scikit-learn and LightGBM
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/speed_paths.py
 
 papers: $(STAMPS)/bench ## Print our errors beside the published ones
 	$(BIN)/python benchmarks/papers_constructive.py

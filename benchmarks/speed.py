@@ -88,15 +88,19 @@ class Line:
     number: float
     bar: float | None
     unit: str = "×"
+    at_least: bool = False  # the bar is a least number instead of a largest
 
     @property
     def passed(self) -> bool:
         """Whether the bar holds."""
-        return self.bar is None or self.number <= self.bar
+        if self.bar is None:
+            return True
+        return self.number >= self.bar if self.at_least else self.number <= self.bar
 
     def cells(self) -> list[str]:
         """Write the line of the table."""
-        bar = "" if self.bar is None else f"≤ {self.bar:g}{self.unit}"
+        sign = "≥" if self.at_least else "≤"
+        bar = "" if self.bar is None else f"{sign} {self.bar:g}{self.unit}"
         verdict = "" if self.bar is None else ("pass" if self.passed else "MISSED")
         return [self.work, self.ours, self.theirs, f"{self.number:.2f}{self.unit}", bar, verdict]
 

@@ -17,7 +17,7 @@ from featurewright.trees.threads import run_in_threads
 KINDS = ("path", "leaf", "torkkola")
 
 _WIDTH = 128  # columns of the kernel matrix worked out together
-_ROWS = 16_384  # rows worked out together: their sums stay in the cache
+_ROWS = 32_768  # rows worked out together: what a tree shares with a block is worked out for each
 _LARGEST = np.iinfo(np.uint16).max
 
 

@@ -74,6 +74,18 @@ class LeafSource:
         self.length, self.end = numbering.length, numbering.end
         if only_leaves:
             self.length, self.end = np.ones_like(numbering.length), numbering.rank
+        # The leaves of all trees need no other array than the one that they are in.
+        whole = only_leaves and not seen.used.size
+        self.is_result = whole and leaves.size <= np.iinfo(np.int32).max
+
+    def as_result(self) -> Rows:
+        """Turn the array of leaves into that of their columns."""
+        n_trees = self.leaves.shape[1]
+        for first in range(0, len(self.leaves), _FOLDED_ROWS):  # not a second array at a time
+            some = slice(first, first + _FOLDED_ROWS)
+            self.leaves[some] = self.end[self.leaves[some]]
+        starts = np.arange(0, self.leaves.size + 1, n_trees, dtype=np.int32)
+        return starts, self.leaves.reshape(-1), np.repeat(self.seen.scale, n_trees)
 
     def count(self, first: int, last: int, counts: npt.NDArray[np.int64]) -> None:
         """Add up the lengths of each row's paths."""
@@ -156,7 +168,9 @@ class SpreadSource:
 
 
 def write_rows(source: Source, n_rows: int, n_columns: int, n_jobs: int | None) -> Rows:
-    """Write the encoding of all rows, with a column for each node."""
+    """Write the encoding of all rows, with a column for each node or leaf."""
+    if isinstance(source, LeafSource) and source.is_result:
+        return source.as_result()
     return _count_and_write(source.count, source.write, n_rows, n_columns, n_jobs)
 
 

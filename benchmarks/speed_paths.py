@@ -1,0 +1,205 @@
+"""Speed and memory of path encodings and their kernel, side by side with scikit-learn and SciPy.
+
+Both sides take turns in one process, and the median of the turns counts; the product of encodings,
+which takes long, is worked out once. The forests have the same number of trees, grown until leaves
+are pure on the same rows. Memory is what NumPy allocates at most during a call, the result counted.
+The bars are set for the sizes of a run without `--quick`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tracemalloc
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from data import synthetic
+from runner import markdown_table, say
+from sklearn.ensemble import RandomForestClassifier
+from speed import Line, seconds, taking_turns, timed
+from threadpoolctl import threadpool_limits
+
+from featurewright import ForestPathEncoder
+
+N_COLUMNS = 20
+PEAK = 1.2  # memory of transform, in multiples of its result
+
+
+def product(rows: Any, others: Any) -> np.ndarray:
+    """Multiply encodings and normalise: the kernel matrix as SciPy works it out."""
+    shared = (rows @ others.T).toarray()
+    norms, other_norms = (np.asarray(part.sum(axis=1)).ravel() for part in (rows, others))
+    shared /= np.sqrt(norms[:, None] * other_norms[None, :])
+    return shared
+
+
+def times(ours: float, theirs: float) -> tuple[str, str, float]:
+    """Write both times and how many times faster the first is."""
+    return seconds(ours), seconds(theirs), theirs / ours
+
+
+def encoding_lines(
+    encoder: ForestPathEncoder, peer: Any, X: np.ndarray, repeats: int, threads: list[int]
+) -> list[Line]:
+    """Measure the encoding against `decision_path`, and how it scales with threads."""
+    lines, taken = [], {}
+    for n_jobs in threads:
+        say(f"encoding, {n_jobs} thread(s)")
+        encoder.set_params(n_jobs=n_jobs)
+        peer.set_params(n_jobs=n_jobs)
+        works = {"ours": partial(encoder.transform, X), "theirs": partial(peer.decision_path, X)}
+        found, results = taking_turns(works, repeats)
+        taken[n_jobs] = found["ours"]
+        entries = [results["ours"].nnz / 1e6, results["theirs"][0].nnz / 1e6]
+        work = (
+            f"path encoding, {len(X)} rows, {encoder.n_estimators_} trees, {n_jobs} thread"
+            f"{'s' * (n_jobs > 1)} ({entries[0]:.0f} M entries, theirs {entries[1]:.0f} M)"
+        )
+        lines.append(Line(work, *times(found["ours"], found["theirs"]), 8.0, at_least=True))
+        del results
+    return lines + scaling("path encoding", taken)
+
+
+def kernel_lines(
+    encoder: ForestPathEncoder,
+    X: np.ndarray,
+    Z: np.ndarray,
+    repeats: int,
+    threads: list[int],
+) -> list[Line]:
+    """Measure the kernel against the product of encodings, which are given to it for nothing."""
+    say("sparse product")
+    encoded, others = encoder.transform(X), encoder.transform(Z)
+    product_seconds, expected = timed(partial(product, encoded, others))
+    del encoded, others
+    lines, taken = [], {}
+    for kind in ("path", "leaf", "torkkola"):
+        for n_jobs in threads:
+            say(f"kernel, {kind}, {n_jobs} thread(s)")
+            encoder.set_params(n_jobs=n_jobs)
+            work = partial(encoder.kernel, X, Z, kind=kind)
+            found, results = taking_turns({"ours": work}, repeats)
+            name = (
+                f"{kind} kernel, {len(X)} × {len(Z)}, {encoder.n_estimators_} trees, "
+                f"{n_jobs} thread{'s' * (n_jobs > 1)}"
+            )
+            if kind == "path":
+                np.testing.assert_allclose(results["ours"], expected, rtol=1e-5)
+                taken[n_jobs] = found["ours"]
+                both = times(found["ours"], product_seconds)
+                lines.append(Line(f"{name}, against the product", *both, 30.0, at_least=True))
+            else:
+                lines.append(Line(name, seconds(found["ours"]), "", found["ours"], None, " s"))
+    return lines + scaling("path kernel", taken)
+
+
+def scaling(work: str, taken: dict[int, float]) -> list[Line]:
+    """Say how much faster more threads are; ours is the time of most threads."""
+    most = max(taken)
+    if most == 1 or 1 not in taken:
+        return []
+    both = times(taken[most], taken[1])
+    return [Line(f"{work}: {most} threads against one", *both, None)]
+
+
+def peak_of(work: Any) -> tuple[float, Any]:
+    """Give the most bytes allocated during a call, and its result."""
+    tracemalloc.start()
+    result = work()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return float(peak), result
+
+
+def memory_lines(encoder: ForestPathEncoder, X: np.ndarray) -> list[Line]:
+    """Measure the peak memory of transform over the size of its result."""
+    lines = []
+    ways = {"paths": {}, "leaves": {"encode": "leaf"}, "buckets": {"n_hash": 4096}}
+    for name, params in ways.items():
+        say(f"memory, {name}")
+        encoder.set_params(encode="path", n_hash=None).set_params(**params)
+        peak, result = peak_of(partial(encoder.transform, X))
+        size = result.data.nbytes + result.indices.nbytes + result.indptr.nbytes
+        work = f"peak memory of transform, {len(X)} rows, {name}, over its result"
+        both = (f"{peak / 1e6:.0f} MB", f"{size / 1e6:.0f} MB")
+        lines.append(Line(work, *both, peak / size, PEAK))
+        del result
+    encoder.set_params(encode="path", n_hash=None)
+    return lines
+
+
+def chunk_lines(encoder: ForestPathEncoder, n_rows: int, n_chunk: int) -> list[Line]:
+    """Encode a large table in parts: memory is that of one part."""
+    say(f"{n_rows} rows in parts")
+    rng = np.random.default_rng(0)
+    entries = 0
+
+    def work() -> None:
+        nonlocal entries
+        for _ in range(n_rows // n_chunk):
+            part = rng.random((n_chunk, N_COLUMNS), dtype=np.float32)
+            entries += encoder.transform(part).nnz
+
+    taken, (peak, _) = timed(lambda: peak_of(work))
+    name = f"{n_rows} rows in parts of {n_chunk}, {entries / 1e6:.0f} M entries"
+    speed = n_rows / taken / 1000
+    both = (seconds(taken), f"peak {peak / 1e6:.0f} MB")
+    return [Line(name, *both, speed, None, " thousand rows a second")]
+
+
+def main() -> None:
+    """Measure, print, write and check if asked to."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer trees and rows")
+    parser.add_argument("--check", action="store_true", help="leave with 1 if a bar is missed")
+    parser.add_argument("--repeats", type=int, default=3, help="turns of each (default: 3)")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="default: 1 2")
+    parser.add_argument("--write", type=Path, help="write the report to this file too")
+    options = parser.parse_args()
+    n_rows, n_others, n_trees = (2_000, 200, 20) if options.quick else (20_000, 1_000, 200)
+    X_all, y_all = synthetic(n_rows + n_others, N_COLUMNS)
+    X_all = X_all.astype(np.float32)
+    X, y, Z = X_all[:n_rows], y_all[:n_rows], X_all[n_rows:]
+    most = max(options.threads)
+    say("growing both forests")
+    encoder = ForestPathEncoder(n_trees, random_state=0, n_jobs=most).fit(X, y)
+    peer = RandomForestClassifier(n_trees, random_state=0, n_jobs=most).fit(X, y)
+    encoder.transform(X[:10])  # compiles
+    for kind in ("path", "torkkola"):
+        encoder.kernel(X[:10], kind=kind)
+    with threadpool_limits(most):
+        lines = [
+            *encoding_lines(encoder, peer, X, options.repeats, options.threads),
+            *kernel_lines(encoder, X, Z, options.repeats, options.threads),
+            *memory_lines(encoder, X),
+            *chunk_lines(encoder, 50 * n_rows, n_rows),
+        ]
+    table = markdown_table(
+        ["work", "ours", "theirs", "number", "bar", ""], [line.cells() for line in lines]
+    )
+    missed = [line.work for line in lines if not line.passed]
+    n_bars = sum(line.bar is not None for line in lines)
+    command = " ".join(["python benchmarks/speed_paths.py", *sys.argv[1:]])
+    verdict = f"{n_bars - len(missed)} of {n_bars} bars hold."
+    report = "\n\n".join(
+        [
+            "# Speed of path encodings and the forest kernel",
+            f"Printed by `{command}`.",
+            (__doc__ or "").split("\n\n", 1)[1].strip(),
+            table,
+            " ".join([verdict, *(f"Missed: {work}." for work in missed)]),
+        ]
+    )
+    print(report)
+    if options.write:
+        options.write.write_text(report + "\n", encoding="utf-8")
+    sys.exit(bool(options.check and missed))
+
+
+if __name__ == "__main__":
+    main()
