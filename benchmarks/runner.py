@@ -33,6 +33,7 @@ LIBRARIES = {
     "ConstructiveForest": "featurewright",
     "ConstructiveExtraTrees": "featurewright",
     "ConstructiveBoosting": "featurewright",
+    "ForestPathEncoder": "featurewright",
     "RandomForest": "sklearn.ensemble",
     "ExtraTrees": "sklearn.ensemble",
     "HistGradientBoosting": "sklearn.ensemble",
@@ -125,7 +126,7 @@ def warm_up() -> None:
     X = rng.random((200, 4), dtype=np.float32)
     targets = {"regression": X[:, 0] * X[:, 1], "multiclass": (3 * X[:, 0]).astype(int)}
     for family, library in LIBRARIES.items():
-        if library != "featurewright":
+        if library != "featurewright" or not family.startswith("Constructive"):
             continue
         for task, y in targets.items():
             for search in (None, "random"):
@@ -216,6 +217,7 @@ def run(
     *,
     max_minutes: float | None = None,
     work: Callable[[Settings], Values] = evaluate,
+    prepare: Callable[[], None] = warm_up,
 ) -> list[str]:
     """Do all jobs that have no result yet.
 
@@ -229,6 +231,8 @@ def run(
         No job starts later than this.
     work : callable, default=evaluate
         Does one job.
+    prepare : callable, default=warm_up
+        Compiles what our learners need.
 
     Returns
     -------
@@ -240,7 +244,7 @@ def run(
         return []
     if any(LIBRARIES[job["family"]] == "featurewright" for job in pending):
         say("Compiling the kernels.")
-        warm_up()
+        prepare()
     started = time.perf_counter()
     problems = []
     for done, job in enumerate(pending):
