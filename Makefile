@@ -38,6 +38,7 @@ bench: $(STAMPS)/bench ## Measure speed against scikit-learn and LightGBM
 
 papers: $(STAMPS)/bench ## Print our errors beside the published ones
 	$(BIN)/python benchmarks/papers_constructive.py
+	$(BIN)/python benchmarks/papers_paths.py
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
