@@ -42,6 +42,7 @@ papers: $(STAMPS)/bench ## Print our errors beside the published ones
 	$(BIN)/python benchmarks/papers_landmarks.py
 	$(BIN)/python benchmarks/papers_recursive.py
 	$(BIN)/python benchmarks/papers_fctree.py
+	$(BIN)/python benchmarks/papers_paths.py
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

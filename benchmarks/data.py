@@ -61,6 +61,32 @@ class Dataset:
         return 0 if self.task == "regression" else int(self.y.max()) + 1
 
 
+@dataclass(frozen=True)
+class LabelSet:
+    """A table with several labels to a row.
+
+    Parameters
+    ----------
+    name : str
+        Name of the set.
+    X : ndarray of shape (n_rows, n_columns), float32
+        Inputs.
+    Y : ndarray of shape (n_rows, n_labels)
+        1 where a row has a label, 0 where it has not.
+    own_split : bool
+        Whether the split comes with the set.
+    train, test : ndarray of int
+        Row numbers of its split.
+    """
+
+    name: str
+    X: np.ndarray
+    Y: np.ndarray
+    own_split: bool
+    train: np.ndarray
+    test: np.ndarray
+
+
 def data_folder() -> Path:
     """Return the data folder, or leave with one sentence if there is none."""
     folder = Path(os.environ.get("FEATUREWRIGHT_DATA", ROOT.parent / "shared" / "data"))
@@ -142,6 +168,28 @@ def load(name: str) -> Dataset:
         y = np.unique(y, return_inverse=True)[1]
     own = re.match(r"first (\d+) rows = train", entry.get("official_split", ""))
     return Dataset(name, X, y, entry["task"], int(own[1]) if own else None)
+
+
+@functools.lru_cache(maxsize=1)
+def load_labels(name: str) -> LabelSet:
+    """Read a set with several labels to a row; half of the rows test where it has no own split."""
+    import pandas as pd
+
+    entry = manifest()[name]
+    if entry["task"] != "multilabel":
+        sys.exit(f"{name} is {entry['task']}: several labels to a row are expected.")
+    frame = pd.read_parquet(data_folder() / entry["file"])
+    own_split = "is_train" in frame
+    rows = np.arange(len(frame))
+    if own_split:
+        trains = frame.pop("is_train").to_numpy(dtype=bool)
+        train, test = rows[trains], rows[~trains]
+    else:
+        train, test = train_test_split(rows, test_size=0.5, random_state=0)
+    labels = [column for column in frame if column.startswith("label_")]
+    Y = frame[labels].to_numpy(dtype=np.int64)
+    X = frame.drop(columns=labels).to_numpy(dtype=np.float32)
+    return LabelSet(name, X, Y, own_split, train, test)
 
 
 def _read_parquet(path: Path, not_inputs: list[str], numeric_only: bool) -> tuple[Any, np.ndarray]:

@@ -36,6 +36,7 @@ LIBRARIES = {
     "KernelFeatureEnsemble": "featurewright",
     "RecursiveSelective": "featurewright",
     "FCTree": "featurewright",
+    "ForestPathEncoder": "featurewright",
     "RandomForest": "sklearn.ensemble",
     "ExtraTrees": "sklearn.ensemble",
     "HistGradientBoosting": "sklearn.ensemble",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from featurewright.paths.displays import ConvergenceDisplay, ProjectionDisplay
 from featurewright.paths.encoder import ForestPathEncoder
+from featurewright.paths.maps import KernelMapDisplay
 
-__all__ = ["ForestPathEncoder"]
+__all__ = ["ConvergenceDisplay", "ForestPathEncoder", "KernelMapDisplay", "ProjectionDisplay"]

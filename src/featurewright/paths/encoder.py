@@ -39,7 +39,8 @@ missing : {"random", "spread"}, default="random"
     same for the same row and seed. "spread": both ways with half the weight each.
 oob : bool, default=False
     Whether `fit_transform` encodes each row only through the trees that did not see it, scaled to
-    the usual length. Use it where the next model is fitted on the encoding of the same rows.
+    the usual length, for a model fitted on the encoding of the same rows that would else trust
+    memorised paths. It helps some models on some tables: compare. Not for nearest neighbours.
 """
 SAMPLES = """
 criterion : str, optional
