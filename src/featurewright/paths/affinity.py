@@ -67,7 +67,8 @@ def share_paths(
 
     def work(begin: int, end: int, first: int, last: int) -> None:
         order, front = np.empty(_WIDTH, np.int64), np.empty(_WIDTH, dtype)
-        table, sums = np.empty((largest, _WIDTH), dtype), np.empty((end - begin, _WIDTH), dtype)
+        table = np.empty((2 * largest + 1, _WIDTH), dtype)
+        sums = np.empty((end - begin, _WIDTH), dtype)
         room = (order, front, table, sums)
         for block in range(first, last, _WIDTH):
             n_block = min(_WIDTH, last - block)
