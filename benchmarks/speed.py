@@ -105,15 +105,19 @@ class Line:
         return [self.work, self.ours, self.theirs, f"{self.number:.2f}{self.unit}", bar, verdict]
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+def timed(
+    work: Callable[[], Any], clock: Callable[[], float] = time.perf_counter
+) -> tuple[float, Any]:
     """Do something and return its seconds and its result."""
-    started = time.perf_counter()
+    started = clock()
     result = work()
-    return time.perf_counter() - started, result
+    return clock() - started, result
 
 
 def taking_turns(
-    works: dict[str, Callable[[], Any]], repeats: int
+    works: dict[str, Callable[[], Any]],
+    repeats: int,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Do several things by turns; return the median seconds and the last result of each."""
     seconds: dict[str, list[float]] = {name: [] for name in works}
@@ -122,7 +126,7 @@ def taking_turns(
         # Each goes first as often as the others, for what a turn leaves in the caches.
         order = list(works) if turn % 2 == 0 else list(reversed(works))
         for name in order:
-            taken, results[name] = timed(works[name])
+            taken, results[name] = timed(works[name], clock)
             seconds[name].append(taken)
     return {name: median(found) for name, found in seconds.items()}, results
 

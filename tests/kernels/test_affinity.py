@@ -86,7 +86,7 @@ def test_deep_and_many_trees_do_not_overflow(monkeypatch):
     forest, X = make_forest()
     leaves, numbering = forest.find_leaves(X, NO_USERS), number_forest(forest)
     usual = share_paths(leaves, leaves, numbering, "path", normalize=False)
-    monkeypatch.setattr(affinity, "_LARGEST", 0)
+    monkeypatch.setattr(affinity, "_LARGEST", (0, 0))
     np.testing.assert_array_equal(
         share_paths(leaves, leaves, numbering, "path", normalize=False), usual
     )

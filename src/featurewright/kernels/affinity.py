@@ -49,41 +49,52 @@ def order_block(places, tree, first, n_block, order):
 
 
 @kernel(inline=True)
-def share_with_block(places, tree, first, n_block, low, high, own, meet, order, front, table):
-    """Fill a table with what every leaf of a tree has in common with each row of a block.
+def share_with_block(places, tree, first, n_block, low, high, own, meet, order, front, table, top):
+    """Fill a table, from row `top` on, with what each leaf of a tree shares with rows of a block.
 
     One sweep from left to right carries along what the rows met so far have in common with the leaf
     the sweep is at, a second one from right to left does so for the rows on the other side.
     """
-    width = np.uint64(table.shape[1])
+    width, one = np.uint64(table.shape[1]), np.uint64(1)
     zero = own[0] - own[0]
     order_block(places, tree, first, n_block, order)
+    line = np.uint64(top)
     for j in range(width):
-        front[j] = zero
+        table[line, j] = zero
     reached = 0
     for leaf in range(low, high):
         shared = meet[leaf]
-        for j in range(width):
-            front[j] = min(front[j], shared)
+        if leaf > low:
+            for j in range(width):
+                before = table[line, j]
+                table[line + one, j] = before if before < shared else shared
+            line += one
         while reached < n_block and places[tree, first + order[reached]] == leaf:
-            front[order[reached]] = own[leaf]
+            table[line, np.uint64(order[reached])] = own[leaf]
             reached += 1
-        for j in range(width):
-            table[np.uint64(leaf - low), j] = front[j]
     for j in range(width):
         front[j] = zero
     reached = n_block - 1
     shared = zero
     for leaf in range(high - 1, low - 1, -1):
         for j in range(width):
-            front[j] = min(front[j], shared)
+            front[j] = front[j] if front[j] < shared else shared
         shared = meet[leaf]
         while reached >= 0 and places[tree, first + order[reached]] == leaf:
             front[order[reached]] = own[leaf]
             reached -= 1
         for j in range(width):
-            known = table[np.uint64(leaf - low), j]
-            table[np.uint64(leaf - low), j] = max(known, front[j])
+            known = table[line, j]
+            table[line, j] = known if known > front[j] else front[j]
+        line -= one
+
+
+@kernel(inline=True)
+def divide_by_longer(places, tree, first, n_block, low, high, own, table, top):
+    """Divide what leaves share with rows of a block by the longer one of both paths."""
+    for leaf in range(low, high):
+        for j in range(n_block):
+            table[top + leaf - low, j] /= max(own[leaf], own[places[tree, first + j]])
 
 
 @kernel
@@ -94,23 +105,36 @@ def add_shared(
 
     Places of leaves are by tree, then by row. With `by_longer` each tree's share is divided by the
     longer one of both paths. The last axis of `table` and `sums` is as long as a block can be: a
-    width that the compiler does not know makes it use vector instructions.
+    width that the compiler does not know makes it use vector instructions. Trees come in pairs, so
+    that sums are read and written half as often; the table has a half for each, and its last row
+    is zero, for a tree without a partner.
     """
-    width = np.uint64(table.shape[1])
+    width, n_trees = np.uint64(table.shape[1]), edges.shape[0] - 1
+    half = table.shape[0] // 2
+    for j in range(width):
+        table[np.uint64(2 * half), j] = 0
     for i in range(np.uint64(end - begin)):
         for j in range(width):
             sums[i, j] = 0
-    for tree in range(edges.shape[0] - 1):
-        low, high = edges[tree], edges[tree + 1]
-        share_with_block(others, tree, first, n_block, low, high, own, meet, order, front, table)
-        if by_longer:
-            for leaf in range(low, high):
-                for j in range(n_block):
-                    table[leaf - low, j] /= max(own[leaf], own[others[tree, first + j]])
+    for tree in range(0, n_trees, 2):
+        n_pair = min(2, n_trees - tree)
+        for member in range(n_pair):
+            t, top = tree + member, member * half
+            low, high = edges[t], edges[t + 1]
+            share_with_block(
+                others, t, first, n_block, low, high, own, meet, order, front, table, top
+            )
+            if by_longer:
+                divide_by_longer(others, t, first, n_block, low, high, own, table, top)
+        last = tree + n_pair - 1
         for i in range(np.uint64(end - begin)):
-            mine = np.uint64(rows[tree, begin + np.int64(i)] - low)
+            row = np.uint64(begin) + i
+            mine = np.uint64(rows[np.uint64(tree), row] - edges[tree])
+            partner = np.uint64(2 * half)
+            if n_pair == 2:
+                partner = np.uint64(half + rows[np.uint64(last), row] - edges[last])
             for j in range(width):
-                sums[i, j] += table[mine, j]
+                sums[i, j] += table[mine, j] + table[partner, j]
 
 
 @kernel

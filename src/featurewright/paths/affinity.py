@@ -18,7 +18,7 @@ KINDS = ("path", "leaf", "torkkola")
 
 _WIDTH = 128  # columns of the kernel matrix worked out together
 _ROWS = 32_768  # rows worked out together: what a tree shares with a block is worked out for each
-_LARGEST = np.iinfo(np.uint16).max
+_LARGEST = (np.iinfo(np.uint8).max, np.iinfo(np.uint16).max)
 
 
 def share_paths(
@@ -52,9 +52,10 @@ def share_paths(
     if kind == "leaf":
         own, meet = np.ones_like(own), np.zeros_like(meet)
     longest = np.maximum.reduceat(own, numbering.edges[:-1])
-    # Whole numbers of 16 bits are twice as fast, and enough unless trees are very deep or many.
-    dtype = np.uint16 if kind != "torkkola" and longest.sum() <= _LARGEST else np.float32
-    own, meet = own.astype(dtype), meet.astype(dtype)
+    # Short whole numbers are fast, and enough unless trees are very deep or many.
+    small = kind != "torkkola" and longest.max() <= _LARGEST[0] and longest.sum() <= _LARGEST[1]
+    each, total = (np.uint8, np.uint16) if small else (np.float32, np.float32)
+    own, meet = own.astype(each), meet.astype(each)
     places = _by_tree(rows, numbering)
     other_places = places if others is rows else _by_tree(others, numbering)
     norms, other_norms = np.ones(len(rows)), np.ones(len(others))
@@ -66,8 +67,9 @@ def share_paths(
     by_longer = kind == "torkkola"
 
     def work(begin: int, end: int, first: int, last: int) -> None:
-        order, front = np.empty(_WIDTH, np.int64), np.empty(_WIDTH, dtype)
-        table, sums = np.empty((largest, _WIDTH), dtype), np.empty((end - begin, _WIDTH), dtype)
+        order, front = np.empty(_WIDTH, np.int64), np.empty(_WIDTH, each)
+        table = np.empty((2 * largest + 1, _WIDTH), each)
+        sums = np.empty((end - begin, _WIDTH), total)
         room = (order, front, table, sums)
         for block in range(first, last, _WIDTH):
             n_block = min(_WIDTH, last - block)
