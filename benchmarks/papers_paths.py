@@ -278,7 +278,7 @@ def label_sentence(figures: Figures) -> str:
     ]
     return (
         f"Paths are better on {len(better)} of {len(names)} sets ({', '.join(better) or 'none'}); "
-        f"published: 4 of 5. Ours differ from the published figures by {above[0]:+.3f} on paths and "
+        f"published: 4 of 5. Ours differ from the published figures by {above[0]:+.3f} on paths, "
         f"by {above[1]:+.3f} on original columns, on average."
     )
 
