@@ -38,7 +38,7 @@ def test_max_time(name, search):
     model = make_loose(name, n_estimators=3000, budget="50n", search=search, max_time=0.3)
     begin = time.perf_counter()
     model.fit(X, y)
-    assert time.perf_counter() - begin < 1.5
+    assert time.perf_counter() - begin < 4.0  # other work may share the machine
     assert 1 <= model.forest_.n_trees < 3000
     check_outputs(model, X[:100])
 
