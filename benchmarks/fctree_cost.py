@@ -18,10 +18,13 @@ COLUMNS = (10, 30, 100, 300, 1000)
 
 
 def timed(model: Any, X: np.ndarray, y: np.ndarray) -> tuple[float, Any]:
-    """Fit once; give the seconds and the model."""
-    started = time.perf_counter()
-    model.fit(X, y)
-    return time.perf_counter() - started, model
+    """Fit up to three times, for at most five seconds; give the best time and the model."""
+    seconds: list[float] = []
+    while len(seconds) < 3 and sum(seconds) < 5:
+        started = time.perf_counter()
+        model.fit(X, y)
+        seconds.append(time.perf_counter() - started)
+    return min(seconds), model
 
 
 def cost_by_columns(n_rows: int, jobs: int) -> tuple[str, dict[str, list[float]]]:
@@ -94,7 +97,7 @@ def cost_report(options: argparse.Namespace) -> str:
     whole, _ = timed(FCTreeClassifier(random_state=0), X, y)
     whole_plain, _ = timed(DecisionTreeClassifier(criterion="entropy", random_state=0), X, y)
     return f"""Made-up two-class tables of {options.cost_rows:,} rows; threads of the batch
-constructor: {options.jobs}.
+constructor: {options.jobs}. The best of three fits, as far as they take less than five seconds.
 
 {table_text}
 {image}

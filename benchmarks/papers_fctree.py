@@ -98,9 +98,9 @@ _SLOW = (
     "so weights part slowly"
 )
 REASONS = {
-    "tree on FCT against tree on unweighted FCT": _SLOW,
-    "FCTree against FCTree without weighting": _SLOW,
-    "FCTree itself against SVM on original": (
+    "tree on FCT against tree on unweighted FCT, balanced": _SLOW,
+    "FCTree against FCTree without weighting, balanced": _SLOW,
+    "FCTree itself against SVM on original, skewed": (
         ": leaves of a tree that is not pruned are pure, and rank rows coarsely"
     ),
 }
@@ -295,7 +295,7 @@ def counts_table(results: Results) -> tuple[str, list[str]]:
                 remarks.append(
                     f"{title}, {group}: {wins} wins and {losses} losses are fewer wins than "
                     f"published ({text}); beyond noise there are {clear} wins, {lost} losses and "
-                    f"{even} ties{REASONS.get(title, '')}."
+                    f"{even} ties{REASONS.get(f'{title}, {group}', '')}."
                 )
     return markdown_table(["win-lose-tie", "ours (beyond noise)", "published"], rows), remarks
 

@@ -48,8 +48,8 @@ Kept = tuple[float, int, tuple[int, ...]]
 PARAMETERS = """
 operators : sequence of str or Operator, optional
     What features are constructed with, of one or two operands. By default sqrt, square, add, sub,
-    mul and gaussian, and "is" tests where the table has categories. Exchanged operands are left
-    out where they tell nothing new.
+    mul and gaussian, and "is" tests where the table has categories. Exchanged operands are
+    left out where they tell nothing new.
 criterion : str, optional
     How features are scored by their best split of all rows. Classes: "entropy" (the default),
     "gain_ratio", "gini", "kearns_mansour" or "normalized_gain". Numbers: "squared_error", which
