@@ -239,6 +239,27 @@ def choose_threshold(buffer, row, n, t, tries, random, settings, state):
     return value if value < state.high else _NOWHERE
 
 
+@kernel
+def gain_apart(known, left, total, bits, n_stats, entropy, criterion, is_split, best_so_far):
+    """Score parting missing rows from known ones; WORST where a threshold with them does as well.
+
+    That is the one with `left` packed on its left, if there `is_split`, and the missing rows on
+    either side.
+    """
+    missing = total - known
+    if known == np.uint64(0) or missing == np.uint64(0):
+        return WORST
+    apart = score_packed(known, total, bits, n_stats, entropy, criterion, _ALL)
+    if not apart > best_so_far:
+        return WORST
+    if is_split:
+        for side in range(2):
+            routed = left + missing if side else left
+            if score_packed(routed, total, bits, n_stats, entropy, criterion, _ALL) >= apart:
+                return WORST
+    return apart
+
+
 @kernel(inline=True)
 def score_classes(buffer, row, rows, n, n_stats, settings, best_so_far, state):
     """Score by the entropy of packed classes."""
@@ -246,34 +267,35 @@ def score_classes(buffer, row, rows, n, n_stats, settings, best_so_far, state):
     entropy = (np.uint64(rows.totals[n_stats]), rows.entropy[1], rows.entropy[0])
     known, share = total, _ALL
     part_entropy = entropy
-    if state.missing:
-        known = count_left(buffer, row, rows, _INFINITE, n)
-        part_entropy = entropy_of(known, bits, n_stats)
-        share = np.float32(part_entropy[0]) / np.float32(entropy[0])
     score, left = WORST, np.uint64(0)
     tries, random = count_thresholds(n, settings, state), next_bits(state)
-    for t in range(tries):
-        threshold = choose_threshold(buffer, row, n, t, tries, random, settings, state)
+    # Where values are missing, an infinite threshold counts the known ones first.
+    for t in range(-state.missing, tries):
+        threshold = _INFINITE
+        if t >= 0:
+            threshold = choose_threshold(buffer, row, n, t, tries, random, settings, state)
         if threshold != threshold:
             continue
         packed = count_left(buffer, row, rows, threshold, n)
+        if t < 0:
+            known = packed
+            part_entropy = entropy_of(known, bits, n_stats)
+            share = np.float32(part_entropy[0]) / np.float32(entropy[0])
+            continue
         found = score_packed(packed, known, bits, n_stats, part_entropy, criterion, share)
         if found > score:
             score, left = found, packed
             state.threshold = threshold
     if not state.missing:
         state.perfect = np.int64(n_stats == 2 and score > WORST and parts_two(left, total, bits))
-    elif known != np.uint64(0) and not settings.missing_both:
-        apart = score_packed(known, total, bits, n_stats, entropy, criterion, _ALL)
-        if apart > best_so_far:
-            one = score_packed(left, total, bits, n_stats, entropy, criterion, _ALL)
-            other = score_packed(
-                left + (total - known), total, bits, n_stats, entropy, criterion, _ALL
-            )
-            if score == WORST or apart > max(one, other):
-                score = apart
-                state.threshold = APART
-                state.perfect = np.int64(n_stats == 2 and parts_two(known, total, bits))
+    elif not settings.missing_both:
+        apart = gain_apart(
+            known, left, total, bits, n_stats, entropy, criterion, score > WORST, best_so_far
+        )
+        if apart > WORST:
+            score = apart
+            state.threshold = APART
+            state.perfect = np.int64(n_stats == 2 and parts_two(known, total, bits))
     return score
 
 
@@ -304,15 +326,19 @@ def score_number(buffer, row, rows, n, settings, best_so_far, state):
     """Score by the squared error of one number."""
     l2, all_total, all_weight = settings.l2, rows.totals[0], rows.totals[1]
     total, weight = all_total, all_weight
-    if state.missing:
-        total, weight = sums_left(buffer, row, rows, _INFINITE, n)
     score, left, part = WORST, _ZERO, _ZERO
     tries, random = count_thresholds(n, settings, state), next_bits(state)
-    for t in range(tries):
-        threshold = choose_threshold(buffer, row, n, t, tries, random, settings, state)
+    # Where values are missing, an infinite threshold sums up the known ones first.
+    for t in range(-state.missing, tries):
+        threshold = _INFINITE
+        if t >= 0:
+            threshold = choose_threshold(buffer, row, n, t, tries, random, settings, state)
         if threshold != threshold:
             continue
         x, w = sums_left(buffer, row, rows, threshold, n)
+        if t < 0:
+            total, weight = x, w
+            continue
         found = square_gain(x, w, total, weight, l2)
         if found > score:
             score, left, part = found, x, w
