@@ -53,7 +53,12 @@ def target_alignment(K: Any, y: Any) -> float:
         raise ValueError("y holds numbers that are not whole, but classes are expected.")
     if len(labels) < 2:
         raise ValueError("K has one row, but at least two are needed to compare.")
-    _, codes = np.unique(labels, return_inverse=True)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) == 1:
+        raise ValueError(
+            f"y has one class only, {classes.tolist()[0]!r}, but two or more are needed to "
+            "compare: pass rows of another class too."
+        )
     # Squares of very large or very small similarities would not fit.
     largest = max(float(matrix.max()), -float(matrix.min())) or 1.0
     agreement = squares = 0.0

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from featurewright._sklearn_compat import sparse_container
 from featurewright.estimators.documentation import GROWTH, SEARCH, THREADS, documented
-from featurewright.estimators.parameters import one_of, whole_number
+from featurewright.estimators.parameters import flag, one_of, whole_number
 from featurewright.kernels.nodes import Target
 from featurewright.paths.affinity import KINDS
 from featurewright.paths.encoding import Seen, all_trees, write_hashed, write_rows
@@ -344,8 +344,9 @@ class ForestPathEncoder(GrownPaths):
         one_of("hashing", self.hashing, ("modulo", "mix"))
         one_of("missing", self.missing, ("random", "spread"))
         if self.n_hash is not None:
-            whole_number("n_hash", self.n_hash, 1)
-        if self.oob and not self.bootstrap:
+            # Columns of sparse tables have numbers of 32 bits.
+            whole_number("n_hash", self.n_hash, 1, most=np.iinfo(np.int32).max)
+        if flag("oob", self.oob) and not self._draws_with_replacement():
             raise ValueError("oob=True needs bootstrap=True: else every tree sees every row.")
 
     def _trails(self) -> Trails:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,12 @@ class RecursionDisplay:
     >>> RecursionDisplay(rst.history_, rst.n_recursions_).history["n_columns"]
     array([4, 2])
     """
+
+    # Two measures share the axis: each goes down where things get better.
+    _LABELS: ClassVar[dict[str, str]] = {
+        "train_loss": "linear models on training rows: hinge loss (absolute error of numbers)",
+        "validation_loss": "ensemble on held-out rows: log loss (squared error of numbers)",
+    }
 
     def __init__(self, history: dict[str, npt.NDArray[Any]], chosen: int) -> None:
         self.history = history
@@ -81,16 +87,16 @@ class RecursionDisplay:
                 "Plotting needs matplotlib, which is not installed: install featurewright[plot]."
             ) from error
         if ax is None:
-            _, ax = plt.subplots()
+            _, ax = plt.subplots(layout="constrained")
         steps = self.history["recursion"]
-        for name, label in (("train_loss", "training"), ("validation_loss", "held-out rows")):
+        for name, label in self._LABELS.items():
             losses = self.history[name]
             if not np.isnan(losses).all():
                 ax.plot(steps, losses, marker="o", label=label)
-        ax.axvline(self.chosen, color="grey", linestyle=":", label="kept")
+        ax.axvline(self.chosen, color="grey", linestyle=":", label="recursions kept")
         sizes = self.history["n_columns"]
         ax.set_xticks(steps, [f"{step}\n{size}" for step, size in zip(steps, sizes, strict=True)])
-        ax.set(xlabel="recursion, and columns left", ylabel="loss")
-        ax.legend()
+        ax.set(xlabel="recursion, and columns left", ylabel="loss (lower is better)")
+        ax.legend(fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
