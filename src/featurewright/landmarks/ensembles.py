@@ -264,6 +264,7 @@ class KernelFeatureEnsemble(BaseEstimator):
     "verbose : int, default=0\n    Draw a progress bar.",
     attributes=FITTED,
     slices="",
+    boosting='"adaboost" (AdaBoost.M1), ',
 )
 class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
     """An ensemble whose members see similarities to landmarks beside the columns.
@@ -363,6 +364,7 @@ class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
     "verbose : int, default=0\n    Draw a progress bar.",
     attributes=FITTED,
     slices='For numbers, "class" is one of ten slices by rank.',
+    boosting="",
 )
 class KernelFeatureEnsembleRegressor(RegressorMixin, KernelFeatureEnsemble):
     """An ensemble for numbers whose members see similarities to landmarks beside the columns.

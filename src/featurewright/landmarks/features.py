@@ -46,7 +46,7 @@ class LandmarkKernelFeatures(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     landmark_rows_ : ndarray of shape (n_landmarks,)
-        Numbers of the training rows that are landmarks.
+        Positions of the training rows that are landmarks, counted from 0.
     landmarks_ : ndarray of shape (n_landmarks, n_coordinates)
         The landmarks as the kernel sees them.
     width_ : float or None
@@ -181,7 +181,8 @@ class LandmarkKernelFeatures(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
-            Original names, and such as "gaussian(x, row 17)".
+            Original names, and such as "gaussian(x, row 17)": the position of the landmark in the
+            training table, counted from 0, not its index in a data frame.
         """
         check_is_fitted(self)
         if input_features is not None:

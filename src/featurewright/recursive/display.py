@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ class RecursionDisplay:
         The `history_` of a fitted transformer or classifier of this method.
     chosen : int
         The number of recursions that the estimator kept.
+    regression : bool, default=False
+        Whether the losses are those of numbers, for the legend.
 
     Attributes
     ----------
@@ -33,15 +35,12 @@ class RecursionDisplay:
     array([4, 2])
     """
 
-    # Two measures share the axis: each goes down where things get better.
-    _LABELS: ClassVar[dict[str, str]] = {
-        "train_loss": "linear models on training rows: hinge loss (absolute error of numbers)",
-        "validation_loss": "ensemble on held-out rows: log loss (squared error of numbers)",
-    }
-
-    def __init__(self, history: dict[str, npt.NDArray[Any]], chosen: int) -> None:
+    def __init__(
+        self, history: dict[str, npt.NDArray[Any]], chosen: int, *, regression: bool = False
+    ) -> None:
         self.history = history
         self.chosen = chosen
+        self.regression = regression
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -65,7 +64,9 @@ class RecursionDisplay:
                 "RecursiveSelectiveTransformer or RecursiveSelectiveClassifier."
             )
         check_is_fitted(estimator)
-        return cls(estimator.history_, estimator.n_recursions_).plot(ax=ax)
+        regression = estimator.classes_ is None
+        display = cls(estimator.history_, estimator.n_recursions_, regression=regression)
+        return display.plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the losses over the recursions, with the number of columns below each.
@@ -89,7 +90,15 @@ class RecursionDisplay:
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
         steps = self.history["recursion"]
-        for name, label in self._LABELS.items():
+        # Two measures share the axis; each goes down where things get better.
+        measures = ("hinge loss", "log loss")
+        if self.regression:
+            measures = ("absolute error", "squared error")
+        labels = {
+            "train_loss": f"training rows, linear models: {measures[0]}",
+            "validation_loss": f"held-out rows: {measures[1]}",
+        }
+        for name, label in labels.items():
             losses = self.history[name]
             if not np.isnan(losses).all():
                 ax.plot(steps, losses, marker="o", label=label)
@@ -97,6 +106,6 @@ class RecursionDisplay:
         sizes = self.history["n_columns"]
         ax.set_xticks(steps, [f"{step}\n{size}" for step, size in zip(steps, sizes, strict=True)])
         ax.set(xlabel="recursion, and columns left", ylabel="loss (lower is better)")
-        ax.legend(fontsize="small")
+        ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self

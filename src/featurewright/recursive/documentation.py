@@ -10,8 +10,8 @@ n_recursions : int or "auto", default="auto"
     fewer recursions happen than asked for: see `n_recursions_`.
 keep : "auto", float or sequence of int, default="auto"
     Columns that a recursion leaves: a share of those it gets, or the sizes themselves, such as
-    ``(720, 285)``, one for each recursion, of which `n_recursions` may ask for fewer. "auto" takes the published schedule,
-    about 86 % (seven eighths less two), and ends at two columns.
+    ``(720, 285)``, one for each recursion, of which `n_recursions` may ask for fewer. "auto" takes
+    the published schedule, about 86 % (seven eighths less two), and ends at two columns.
 projection : {"stretch", "diagonal", "orthogonal"}, default="stretch"
     What is done with the selected columns and their weights w: stretch the rows along w
     (I + ww'), multiply each column by its weight, or remove the direction of w. See the measured
