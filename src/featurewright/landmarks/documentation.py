@@ -6,7 +6,8 @@ kernel : str or callable, default="gaussian"
     `sklearn.metrics.pairwise.pairwise_kernels` has its name there. A function of two rows that
     gives a number may be any similarity, positive definite or not; where it gives NaN, it is 0.
 width : float, optional
-    Width of "gaussian" and of no other kernel; by default the median squared distance of two training rows.
+    Width of "gaussian" and of no other kernel; by default the median squared distance of two
+    training rows.
 gamma : float, optional
     Of "rbf", "laplacian", "polynomial", "sigmoid" and "chi2"; scikit-learn's default by default.
 degree : int, default=3

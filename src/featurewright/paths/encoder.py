@@ -29,8 +29,8 @@ n_estimators : int or "auto", default=100
 encode : {"path", "leaf"}, default="path"
     What becomes a column: every node, or the leaves alone.
 n_hash : int, optional
-    Number, up to 2**31 - 1, of buckets that columns are put into; what falls into the same bucket adds up. By default
-    every node has a column of its own.
+    Number of buckets that columns are put into, up to 2**31 - 1; what falls into the same bucket
+    adds up. By default every node has a column of its own.
 hashing : {"modulo", "mix"}, default="modulo"
     How a node finds its bucket: the remainder of its number, or of its number with its bits
     scattered.
@@ -88,8 +88,8 @@ class ForestPathEncoder(GrownPaths):
     The target may be classes, several labels, numbers, several numbers, or missing altogether: then
     trees part the table itself into similar rows.
 
-    The output is always sparse, so that `set_output` cannot make a data frame of it. For a dense one
-    take few columns (`n_hash`, or `encode="leaf"` with `max_leaf_nodes`) and ``.toarray()``.
+    The output is always sparse, so that `set_output` cannot make a data frame of it. For a dense
+    one take few columns (`n_hash`, or `encode="leaf"` with `max_leaf_nodes`) and ``.toarray()``.
 
     Rows whose tested value is missing do not count for a split and grow on in both children; where
     that would make more than three copies of each row in a tree, one child by chance.
@@ -264,7 +264,9 @@ class ForestPathEncoder(GrownPaths):
         """Measure how much pairs of rows have in common.
 
         Worked out from the leaves that rows reach, without the encoding, and whatever `encode` and
-        `n_hash` say. The method itself can be the kernel of a support vector machine.
+        `n_hash` say. The method itself can be the kernel of a support vector machine; to validate
+        one by folds, fit the encoder inside each fold (the guide has the recipe), since the kernel
+        of an encoder that was fitted on all rows knows the held-out ones.
 
         Parameters
         ----------
