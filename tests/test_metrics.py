@@ -48,6 +48,8 @@ def test_no_second_matrix():
         (np.ones((3, 3)), [0, 1], "inconsistent"),
         (np.ones((3, 3)), [0.5, 1, 0], "classes are expected"),
         (np.ones((1, 1)), [1], "at least two"),
+        (np.ones((3, 3)), ["a"] * 3, "one class only, 'a'"),
+        (np.ones((3, 3)), np.array(["a", None, "b"], object), "every row needs a target"),
         (np.full((2, 2), np.nan), [0, 1], "NaN"),
     ],
 )

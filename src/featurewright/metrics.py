@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import type_of_target
+
+from featurewright.tables import holds_numbers, read_classes
 
 _ROWS = 256  # rows of the kernel matrix looked at together
 
@@ -49,11 +50,18 @@ def target_alignment(K: Any, y: Any) -> float:
         )
     labels = column_or_1d(y)
     check_consistent_length(matrix, labels)
-    if type_of_target(labels, input_name="y") not in ("binary", "multiclass"):
+    if holds_numbers(labels):
         raise ValueError("y holds numbers that are not whole, but classes are expected.")
     if len(labels) < 2:
         raise ValueError("K has one row, but at least two are needed to compare.")
-    _, codes = np.unique(labels, return_inverse=True)
+    target = read_classes(labels)
+    codes = target.codes
+    if len(target.classes) == 1:
+        only = labels.tolist()[0]
+        raise ValueError(
+            f"y has one class only, {only!r}, but two or more are needed to "
+            "compare: pass rows of another class too."
+        )
     # Squares of very large or very small similarities would not fit.
     largest = max(float(matrix.max()), -float(matrix.min())) or 1.0
     agreement = squares = 0.0

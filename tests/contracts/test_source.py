@@ -24,10 +24,10 @@ FINISHED = SHARED | METHODS | {"auto", "export"}
 MAY_IMPORT = {
     "expressions": set(),
     "datasets": LANGUAGE,
-    "metrics": LANGUAGE,
+    "metrics": LANGUAGE | {"tables"},
     "_sklearn_compat": LANGUAGE,
     "kernels": FREE,
-    "tables": FREE,
+    "tables": FREE - {"metrics"},
     "trees": ENGINE,
     "estimators": GROWN,
     **dict.fromkeys(METHODS, SHARED),

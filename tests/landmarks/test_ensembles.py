@@ -284,7 +284,7 @@ def test_a_useless_kernel_does_not_ruin_the_extended_forest():
         (classifier, {"n_estimators": 0}, "n_estimators=0 must be"),
         (classifier, {"n_runs": 0}, "n_runs=0 must be"),
         (classifier, {"n_landmarks": -1}, "n_landmarks=-1 must be"),
-        (classifier, {"method": "kernel_only", "n_landmarks": 0}, "n_landmarks=0 must be"),
+        (classifier, {"method": "kernel_only", "n_landmarks": 0}, "without any column"),
         (classifier, {"estimator": LinearRegression()}, "is not a classifier"),
         (regressor, {"estimator": LogisticRegression()}, "is not a regressor"),
         (regressor, {"method": "adaboost"}, "is for classes"),

@@ -100,3 +100,53 @@ def test_many_rows_need_little_memory():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < found.nbytes + rows.nbytes + 10e6
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"append": "no"}, "append='no' must be True or False"),
+        ({"scale": "standard"}, "scale='standard' must be True or False"),
+        ({"batched": 1}, "batched=1 must be True or False"),
+        ({"kernel": "rbf", "width": 2.0}, "width=2.0 belongs to kernel='gaussian'"),
+        ({"n_jobs": 0}, "n_jobs=0 must be a whole number other than 0, or None"),
+    ],
+)
+def test_wrong_parameters_of_features(params, words):
+    with pytest.raises(ValueError, match=words):
+        LandmarkKernelFeatures(**params).fit(NORMAL)
+
+
+def test_flags_of_numpy_are_flags():
+    made = LandmarkKernelFeatures(2, append=np.False_, random_state=0).fit_transform(NORMAL)
+    assert made.shape == (40, 2)
+
+
+def test_a_target_of_another_length_is_refused_even_where_it_is_not_used():
+    with pytest.raises(ValueError, match="y has 39 rows, but X has 40"):
+        LandmarkKernelFeatures().fit(NORMAL, np.arange(39))
+
+
+def nearness(x, z):
+    return float(np.exp(-((x - z) ** 2).sum()))
+
+
+def test_a_function_of_rows_with_batched():
+    model = LandmarkKernelFeatures(10, kernel=nearness, batched=True, random_state=0).fit(NORMAL)
+    with pytest.raises(ValueError, match=r"kernel nearness with batched=True .* \(1024, 10\)"):
+        model.transform(NORMAL)
+    single = LandmarkKernelFeatures(1, kernel=nearness, batched=True, random_state=0).fit(NORMAL)
+    with pytest.raises(ValueError, match=r"kernel nearness .* but gave \(\)"):
+        single.transform(NORMAL)
+
+
+@pytest.mark.parametrize("estimator", ["bagging", dict])
+def test_an_estimator_must_be_an_object_that_fits(estimator):
+    for make in (KernelFeatureEnsembleClassifier, KernelFeatureEnsembleRegressor):
+        with pytest.raises(TypeError, match=r"is not a scikit-learn .* method="):
+            make(estimator).fit(NORMAL, np.arange(40) % 2)
+
+
+def test_documentation_fits_the_kind():
+    assert "adaboost" not in KernelFeatureEnsembleRegressor.__doc__
+    assert '"adaboost" (AdaBoost.M1)' in KernelFeatureEnsembleClassifier.__doc__

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
 from tests.naive import paths as naive
 from tests.paths.cases import frame_classes, make_classes, make_frame, make_table
 
@@ -217,3 +218,27 @@ def test_a_linear_model_learns_what_it_could_not():
     raw = cross_val_score(LogisticRegression(), X, y, cv=3).mean()
     model = make_pipeline(ForestPathEncoder(50, random_state=0), LogisticRegression())
     assert cross_val_score(model, X, y, cv=3).mean() > raw + 0.1
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"bootstrap": "no"}, "bootstrap='no' must be True or False"),
+        ({"oob": "yes"}, "oob='yes' must be True or False"),
+        ({"n_hash": 2**40}, "n_hash=1099511627776 must be a whole number from 1 to 2147483647"),
+        ({"n_estimators": "Auto"}, "must be a whole number of at least 1, or 'auto'"),
+        ({"n_jobs": 0}, "n_jobs=0 must be a whole number other than 0, or None"),
+        ({"criterion": "squared_error"}, "criterion='squared_error' expects numbers"),
+    ],
+)
+def test_wrong_parameters_get_one_sentence(params, words):
+    X = make_table(30)
+    with pytest.raises(ValueError, match=words):
+        ForestPathEncoder(**params).fit(X, np.array(["a", "b"])[np.arange(30) % 2])
+
+
+def test_normalised_encodings_have_the_kernel_of_the_encoder():
+    X = make_table(60)
+    encoder = ForestPathEncoder(10, random_state=0)
+    rows = make_pipeline(encoder, Normalizer()).fit_transform(X, make_classes(X))
+    np.testing.assert_allclose((rows @ rows.T).toarray(), encoder.kernel(X), atol=1e-5)

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
 
-from featurewright import RecursiveSelectiveClassifier
+from featurewright import RecursiveSelectiveClassifier, RecursiveSelectiveTransformer
 from featurewright.recursive import RecursionDisplay
 
 X, Y = load_iris(return_X_y=True)
@@ -45,3 +45,19 @@ def test_without_matplotlib(monkeypatch):
     history = {"recursion": np.arange(1), "n_columns": np.ones(1)}
     with pytest.raises(ImportError, match=r"featurewright\[plot\]"):
         RecursionDisplay(history, 0).plot()
+
+
+def test_legend_names_the_measures():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    for target, measures in ((Y, ("hinge loss", "log loss")), (X[:, 0], ("absolute", "squared"))):
+        model = RecursiveSelectiveTransformer(keep=(2,), random_state=0).fit(X[:, 1:], target)
+        display = RecursionDisplay.from_estimator(model)
+        texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+        assert all(measure in text for measure, text in zip(measures, texts, strict=False))
+        # Nothing is cut off when the figure is saved.
+        display.figure_.canvas.draw()
+        assert display.ax_.xaxis.label.get_window_extent().y0 >= 0
+    plt.close("all")

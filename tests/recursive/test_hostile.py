@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
+from sklearn.linear_model import Ridge
 
 from featurewright import RecursiveSelectiveClassifier, RecursiveSelectiveTransformer
 
@@ -134,3 +136,57 @@ def test_targets_of_several_columns_are_refused():
     for y in (np.column_stack([Y, 1 - Y]), ROWS[:, :2]):
         with pytest.raises(ValueError, match="2 columns"):
             RecursiveSelectiveTransformer().fit(ROWS, y)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["a", None, *"b" * 38],
+        np.where(np.arange(40) == 3, np.nan, ROWS[:, 0]),
+        pd.Series([0, None, *[1] * 38], dtype="Int64"),
+    ],
+)
+@pytest.mark.parametrize("make", [RecursiveSelectiveTransformer, RecursiveSelectiveClassifier])
+def test_missing_targets_are_refused(make, y):
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        make().fit(ROWS, y)
+
+
+def test_wide_tables_are_refused_before_any_work():
+    X = sparse.random(40, 20_000, density=0.001, format="csr", random_state=0)
+    for params in ({}, {"n_recursions": 1}, {"n_recursions": 0}, {"keep": (50,)}):
+        with pytest.raises(ValueError, match=r"20000 columns.* need .* GB.*keep=\(50,\)") as caught:
+            RecursiveSelectiveTransformer(**params).fit(X, Y)
+        assert "\n" not in str(caught.value)
+    made = RecursiveSelectiveTransformer(1, keep=(50,), random_state=0).fit_transform(X, Y)
+    assert made.shape == (40, 50)
+
+
+def test_fewer_recursions_where_columns_or_sizes_run_out():
+    assert RecursiveSelectiveTransformer(50, random_state=0).fit(ROWS, Y).n_recursions_ == 2
+    short = RecursiveSelectiveTransformer(2, keep=(3,), random_state=0).fit(ROWS, Y)
+    assert short.n_recursions_ == 1
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"n_recursions": "Auto"}, "or 'auto'"),
+        ({"validation": 1}, "number of folds of at least 2, or a share"),
+        ({"n_jobs": 0}, "n_jobs=0 must be a whole number other than 0, or None"),
+        ({"n_jobs": "2"}, "n_jobs='2' must be a whole number other than 0, or None"),
+    ],
+)
+def test_messages_name_every_choice(params, words):
+    with pytest.raises(ValueError, match=words):
+        RecursiveSelectiveTransformer(**params).fit(ROWS, Y)
+
+
+def test_one_class_is_shown_plainly():
+    with pytest.raises(ValueError, match=r"one class only, 1\.0, in"):
+        RecursiveSelectiveClassifier().fit(ROWS, np.ones(40))
+
+
+def test_a_member_must_be_a_classifier():
+    with pytest.raises(ValueError, match=r"estimator=Ridge\(\) is not a classifier"):
+        RecursiveSelectiveClassifier(Ridge()).fit(ROWS, Y)

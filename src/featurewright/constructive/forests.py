@@ -14,6 +14,7 @@ from featurewright.estimators.documentation import (
     documented,
 )
 from featurewright.estimators.ensembles import GrownClassifier, GrownEnsemble, GrownRegressor
+from featurewright.estimators.parameters import flag
 
 NUMBER = """
 n_estimators : int, default=100
@@ -106,7 +107,7 @@ class ForestParameters(GrownEnsemble):
         self.verbose = verbose
 
     def _draws_with_replacement(self) -> bool:
-        return self._bootstraps if self.bootstrap is None else bool(self.bootstrap)
+        return self._bootstraps if self.bootstrap is None else flag("bootstrap", self.bootstrap)
 
 
 class ExtraTreesParameters(ForestParameters):

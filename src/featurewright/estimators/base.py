@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.estimators.construction import CLASS_CRITERIA, NUMBER_CRITERIA, wanted_operators
-from featurewright.estimators.parameters import one_of, whole_number
+from featurewright.estimators.parameters import check_jobs, flag, one_of, whole_number
 from featurewright.expressions import Column, Expression, Feature, Operator
 from featurewright.kernels import criteria
 from featurewright.kernels.nodes import Target
@@ -62,8 +61,7 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
     def _read_table(self, X: Any) -> tuple[npt.NDArray[np.float32], Any]:
         """Read the training table and note its schema; give the operators too."""
         self._check_output()
-        if getattr(self, "n_jobs", None) is not None and not isinstance(self.n_jobs, Integral):
-            raise ValueError(f"n_jobs={self.n_jobs!r} must be a whole number or None.")
+        check_jobs(getattr(self, "n_jobs", None))
         operators = self._wanted_operators()
         joint = any(operator.name == "equal" for operator in operators or ())
         matrix, schema = fit_table(self, X, dtype=np.float32, order="C", joint_levels=joint)
@@ -71,8 +69,10 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         return matrix, operators
 
     def _check_output(self) -> None:
-        """Refuse a number of features that makes no sense."""
+        """Refuse a number of features, or a choice of columns, that makes no sense."""
         whole_number("n_features_out", self.n_features_out, 1)
+        for name in ("include_original", "keep_missing"):
+            flag(name, getattr(self, name, False))  # encoders have neither
 
     def _wanted_operators(self) -> tuple[Operator, ...] | None:
         """Give the operators that were asked for; None stands for the default set."""
@@ -209,7 +209,8 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
             return self._class_target(y, sample_weight, n_rows)
         if self.class_weight is not None:
             raise ValueError("class_weight needs classes; weigh rows with sample_weight.")
-        target, scoring, _ = self._number_target(y, sample_weight, n_rows)
+        reading = {"reader": f"criterion={self.criterion!r}", "instead": "leave the criterion out"}
+        target, scoring, _ = self._number_target(y, sample_weight, n_rows, **reading)
         return target, scoring
 
     def _class_target(
@@ -253,10 +254,10 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         return sum_target(np.array(indicators, np.float64), weights, n_rows)
 
     def _number_target(
-        self, y: Any, sample_weight: Any, n_rows: int
+        self, y: Any, sample_weight: Any, n_rows: int, **reading: str
     ) -> tuple[Target, dict[str, Any], dict[str, Any]]:
         """Read columns of numbers: scaled for splits (float32 is enough then), exact for leaves."""
-        values = read_numbers(y, n_rows)
+        values = read_numbers(y, n_rows, **reading)
         weights = check_weights(sample_weight, n_rows)
         one_of("criterion", self.criterion, (*NUMBER_CRITERIA, None))
         values, self._unit = in_units(values)

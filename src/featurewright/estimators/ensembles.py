@@ -20,7 +20,7 @@ from featurewright.estimators.construction import (
     make_settings,
     plan_construction,
 )
-from featurewright.estimators.parameters import number, rows_or_share, whole_number
+from featurewright.estimators.parameters import flag, number, rows_or_share, whole_number
 from featurewright.estimators.progress import compilation_notice, progress
 from featurewright.kernels.nodes import Target
 from featurewright.trees.adaptive import BATCH, adapt
@@ -60,7 +60,8 @@ class GrownEnsemble(ConstructiveLearner):
     ) -> Self:
         """Grow the trees and note down what they found."""
         n_estimators = whole_number("n_estimators", self.n_estimators, 1)
-        if self.oob_score and not self._draws_with_replacement():
+        flag("warm_start", self.warm_start)
+        if flag("oob_score", self.oob_score) and not self._draws_with_replacement():
             raise ValueError("oob_score=True needs bootstrap=True: else every tree sees every row.")
         job = self._make_job(matrix, target, scoring, operators, **leaves)
         before = self._trees_before(n_estimators, leaves["n_values"])

@@ -18,11 +18,30 @@ def one_of(name: str, value: Any, allowed: Sequence[Any]) -> Any:
     return value
 
 
-def whole_number(name: str, value: Any, least: int) -> int:
-    """Check that a parameter is a whole number of at least so much."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name}={value!r} must be a whole number of at least {least}.")
+def whole_number(
+    name: str, value: Any, least: int, *, most: int | None = None, other: str | None = None
+) -> int:
+    """Check that a parameter is a whole number in a range; `other` names what else it may be."""
+    fits = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+    if not fits or (most is not None and value > most):
+        wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
+        rest = "" if other is None else f", or {other}"
+        raise ValueError(f"{name}={value!r} must be a whole number {wanted}{rest}.")
     return int(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """Check that a parameter is True or False: any other word would count as True."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r} must be True or False.")
+    return bool(value)
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """Check a number of threads; negative ones count from the last core, as in joblib."""
+    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole and n_jobs != 0):
+        raise ValueError(f"n_jobs={n_jobs!r} must be a whole number other than 0, or None.")
 
 
 def number(

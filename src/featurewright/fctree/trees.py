@@ -13,7 +13,7 @@ from featurewright.estimators.base import some_rows
 from featurewright.estimators.construction import Construction, Limits
 from featurewright.estimators.documentation import FITTED, THREADS, documented
 from featurewright.estimators.ensembles import GrownClassifier, GrownEnsemble, GrownRegressor
-from featurewright.estimators.parameters import one_of, rows_or_share, whole_number
+from featurewright.estimators.parameters import flag, rows_or_share, whole_number
 from featurewright.expressions import Feature, Operator, parse_budget
 from featurewright.fctree.planning import check_output, plan, six_or_named
 from featurewright.kernels.nodes import Target
@@ -137,7 +137,7 @@ class FCTreeParameters(GrownEnsemble):
         check_output(self)
 
     def _wanted_operators(self) -> tuple[Operator, ...]:
-        one_of("weighting", self.weighting, (True, False))
+        flag("weighting", self.weighting)
         return six_or_named(self)
 
     def _plan(self, operators: Any) -> Construction:

@@ -6,7 +6,8 @@ kernel : str or callable, default="gaussian"
     `sklearn.metrics.pairwise.pairwise_kernels` has its name there. A function of two rows that
     gives a number may be any similarity, positive definite or not; where it gives NaN, it is 0.
 width : float, optional
-    Width of "gaussian"; by default the median squared distance of two training rows.
+    Width of "gaussian" and of no other kernel; by default the median squared distance of two
+    training rows.
 gamma : float, optional
     Of "rbf", "laplacian", "polynomial", "sigmoid" and "chi2"; scikit-learn's default by default.
 degree : int, default=3
@@ -37,11 +38,12 @@ estimator : estimator, optional
 method : str, optional
     How members differ besides their landmarks. "kernel_only": each sees kernel features alone;
     "random_subspace": each sees a random half of the columns as well. With the others each run
-    trains a whole ensemble beside all columns: "bagging", "adaboost" (AdaBoost.M1),
-    "random_forest" (the default) or "constructive_forest" (`ConstructiveForest...`). An
-    `estimator` without a method is trained once in each run.
+    trains a whole ensemble beside all columns: "bagging", {boosting}"random_forest" (the
+    default) or "constructive_forest" (`ConstructiveForest...`). An `estimator` without a method is
+    trained once in each run.
 n_estimators : int, default=200
-    Members of all runs together.
+    Members of all runs together. An `estimator` without a method is trained once for each run, so
+    that only the square root of this number, or `n_runs`, copies are trained.
 n_runs : int, optional
     Runs that share them, by default about the square root (14 runs of 14 members); "kernel_only"
     and "random_subspace" have one member in each run.

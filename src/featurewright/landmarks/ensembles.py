@@ -43,7 +43,7 @@ from featurewright.landmarks.runs import (
     average_runs,
     n_runs_and_members,
 )
-from featurewright.landmarks.similarity import LandmarkMap, one_blas_thread
+from featurewright.landmarks.similarity import LandmarkMap
 from featurewright.tables import (
     ClassTarget,
     Schema,
@@ -54,7 +54,7 @@ from featurewright.tables import (
     read_classes,
     read_numbers,
 )
-from featurewright.trees.threads import Halt, run_in_threads
+from featurewright.trees.threads import Halt, one_blas_thread, run_in_threads
 
 _LEAF_ROWS = 2  # of trees that are not random forests: the least of C4.5, where boosting has work
 
@@ -126,6 +126,12 @@ class KernelFeatureEnsemble(BaseEstimator):
         method = one_of("method", self.method, (*METHODS, None))
         if self.estimator is None:
             method = method or "random_forest"
+        elif isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
+            kind = "classifier" if classifies else "regressor"
+            raise TypeError(
+                f"estimator={self.estimator!r} is not a scikit-learn {kind}; pass an object that "
+                "has fit, or None, and the name of a method as method=."
+            )
         elif method in ("random_forest", "constructive_forest"):
             raise ValueError(
                 f"method={method!r} has its own trees and takes no estimator; leave one of the "
@@ -142,7 +148,12 @@ class KernelFeatureEnsemble(BaseEstimator):
         whole_number("n_estimators", self.n_estimators, 1)
         if self.n_runs is not None:
             whole_number("n_runs", self.n_runs, 1)
-        check_landmarks(self, least=1 if method == "kernel_only" else 0)
+        check_landmarks(self, least=0)
+        if method == "kernel_only" and self.n_landmarks == 0:
+            raise ValueError(
+                'n_landmarks=0 leaves method="kernel_only" without any column, since its members '
+                "see kernel features alone; use at least 1."
+            )
         if self.estimator is not None:
             if method == "adaboost":
                 check_weighable(self.estimator, "boosting gives rows weights")
@@ -253,6 +264,7 @@ class KernelFeatureEnsemble(BaseEstimator):
     "verbose : int, default=0\n    Draw a progress bar.",
     attributes=FITTED,
     slices="",
+    boosting='"adaboost" (AdaBoost.M1), ',
 )
 class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
     """An ensemble whose members see similarities to landmarks beside the columns.
@@ -352,6 +364,7 @@ class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
     "verbose : int, default=0\n    Draw a progress bar.",
     attributes=FITTED,
     slices='For numbers, "class" is one of ten slices by rank.',
+    boosting="",
 )
 class KernelFeatureEnsembleRegressor(RegressorMixin, KernelFeatureEnsemble):
     """An ensemble for numbers whose members see similarities to landmarks beside the columns.

@@ -11,18 +11,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.estimators.documentation import documented
+from featurewright.estimators.parameters import flag
 from featurewright.estimators.points import Matrix
 from featurewright.landmarks.documentation import KERNEL, SEEDS
 from featurewright.landmarks.plan import check_landmarks, plan_landmarks
-from featurewright.landmarks.similarity import one_blas_thread
 from featurewright.tables import (
     ClassTarget,
     apply_table,
     check_input_names,
+    check_length,
     check_weights,
     fit_table,
     read_classes,
 )
+from featurewright.trees.threads import one_blas_thread
 
 
 @documented(KERNEL, SEEDS, slices='"class" needs y.')
@@ -44,7 +46,7 @@ class LandmarkKernelFeatures(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     landmark_rows_ : ndarray of shape (n_landmarks,)
-        Numbers of the training rows that are landmarks.
+        Positions of the training rows that are landmarks, counted from 0.
     landmarks_ : ndarray of shape (n_landmarks, n_coordinates)
         The landmarks as the kernel sees them.
     width_ : float or None
@@ -125,6 +127,7 @@ class LandmarkKernelFeatures(TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         check_landmarks(self, least=1)
+        flag("append", self.append)
         matrix, schema = fit_table(self, X, dtype=np.float64, order="C")
         weights = check_weights(sample_weight, len(matrix))
         rows = np.arange(len(matrix)) if weights is None else np.flatnonzero(weights > 0)
@@ -136,6 +139,8 @@ class LandmarkKernelFeatures(TransformerMixin, BaseEstimator):
                     'y has several columns, but landmarks="class" expects one column of classes.'
                 )
             codes = target.codes
+        elif y is not None:
+            check_length(y, len(matrix))
         random = check_random_state(self.random_state)
         plan = plan_landmarks(self, matrix, schema, rows, codes, random=random)
         self.landmark_rows_, self._map = plan.draw(matrix, random)
@@ -176,7 +181,8 @@ class LandmarkKernelFeatures(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
-            Original names, and such as "gaussian(x, row 17)".
+            Original names, and such as "gaussian(x, row 17)": the position of the landmark in the
+            training table, counted from 0, not its index in a data frame.
         """
         check_is_fitted(self)
         if input_features is not None:

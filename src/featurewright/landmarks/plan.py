@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from featurewright.estimators.parameters import one_of, whole_number
+from featurewright.estimators.parameters import check_jobs, flag, one_of, whole_number
 from featurewright.estimators.points import Matrix
 from featurewright.landmarks.choice import CHOICES, LandmarkChoice, Rows, draw_rows
 from featurewright.landmarks.points import PointMap, learn_map
@@ -40,10 +40,11 @@ class LandmarkPlan:
 def check_landmarks(learner: Any, *, least: int) -> None:
     """Refuse parameters that make no sense, before any work."""
     whole_number("n_landmarks", learner.n_landmarks, least)
+    flag("scale", learner.scale)
+    flag("batched", learner.batched)
     one_of("landmarks", learner.landmarks, CHOICES)
     check_similarity(learner)
-    if learner.n_jobs is not None:
-        whole_number("n_jobs", learner.n_jobs, -(2**31))
+    check_jobs(learner.n_jobs)
 
 
 def plan_landmarks(

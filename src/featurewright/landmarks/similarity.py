@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -13,7 +12,6 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.metrics.pairwise import euclidean_distances, kernel_metrics, pairwise_kernels
-from threadpoolctl import threadpool_limits
 
 from featurewright.estimators.parameters import number, one_of, whole_number
 from featurewright.estimators.points import Matrix
@@ -49,8 +47,7 @@ class Similarity:
             points, landmarks = points - self.origin, landmarks - self.origin
         with np.errstate(all="ignore"):
             if self.batched and callable(self.metric):
-                found = _as_matrix(self.metric(points, landmarks, **self.params))
-                _check_shape(found, (len(points), len(landmarks)))
+                found = self._from_tables(self.metric, points, landmarks)
             else:
                 found = pairwise_kernels(points, landmarks, metric=self.metric, **self.params)
         # Larger numbers no table of this library may hold.
@@ -58,14 +55,21 @@ class Similarity:
         values[np.isnan(values)] = 0.0
         return values
 
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep matrix products in the threads that ask for them.
-
-    Blocks are small: parting their products among threads costs more than it gains, and much more
-    on a busy machine. Called where work begins, never inside its threads.
-    """
-    return threadpool_limits(1, user_api="blas")
+    def _from_tables(self, kernel: Callable[..., Any], points: Matrix, landmarks: Matrix) -> Matrix:
+        """Ask a function of two tables."""
+        expected = (len(points), len(landmarks))
+        wanted = (
+            f"kernel {self.name} with batched=True gets tables of the shapes {points.shape} and "
+            f"{landmarks.shape} and must give an array of similarities of the shape {expected}"
+        )
+        ask = "use batched=False if it takes two rows."
+        try:
+            found = np.asarray(kernel(points, landmarks, **self.params), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{wanted}, but it failed ({error}): {ask}") from error
+        if found.shape != expected:
+            raise ValueError(f"{wanted}, but gave {found.shape}: {ask}")
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +106,12 @@ def check_similarity(learner: Any) -> None:
         one_of("kernel", kernel, KERNELS)
     if learner.width is not None:
         number("width", learner.width, above=0.0)
+        if kernel != "gaussian":
+            shown = kernel_name(kernel) if callable(kernel) else repr(kernel)
+            raise ValueError(
+                f"width={learner.width!r} belongs to kernel='gaussian', but kernel is {shown}: "
+                "leave it out, or set gamma where the kernel has one."
+            )
     if learner.gamma is not None:
         number("gamma", learner.gamma, above=0.0)
     whole_number("degree", learner.degree, 1)
@@ -119,7 +129,7 @@ def make_similarity(learner: Any, points: Matrix) -> Similarity:
     kernel = learner.kernel
     if callable(kernel):
         params = dict(learner.kernel_params or {})
-        name = getattr(kernel, "__name__", type(kernel).__name__)
+        name = kernel_name(kernel)
         if not learner.batched:
             _check_number(kernel(points[0], points[-1], **params))
         return Similarity(name, kernel, params, bool(learner.batched))
@@ -163,13 +173,9 @@ def _as_matrix(found: Any) -> Matrix:
         ) from error
 
 
-def _check_shape(found: Matrix, expected: tuple[int, int]) -> None:
-    """Refuse a matrix of another shape."""
-    if found.shape != expected:
-        raise ValueError(
-            f"kernel gave an array of shape {found.shape}, but one row per row and one column per "
-            f"landmark, {expected}, is expected; use batched=False if it takes two rows."
-        )
+def kernel_name(kernel: Callable[..., Any]) -> str:
+    """Give the name of a kernel that is a function."""
+    return str(getattr(kernel, "__name__", type(kernel).__name__))
 
 
 def _check_number(found: Any) -> None:

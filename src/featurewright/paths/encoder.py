@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from featurewright._sklearn_compat import sparse_container
 from featurewright.estimators.documentation import GROWTH, SEARCH, THREADS, documented
-from featurewright.estimators.parameters import one_of, whole_number
+from featurewright.estimators.parameters import flag, one_of, whole_number
 from featurewright.kernels.nodes import Target
 from featurewright.paths.affinity import KINDS
 from featurewright.paths.encoding import Seen, all_trees, write_hashed, write_rows
@@ -29,8 +29,8 @@ n_estimators : int or "auto", default=100
 encode : {"path", "leaf"}, default="path"
     What becomes a column: every node, or the leaves alone.
 n_hash : int, optional
-    Number of buckets that columns are put into; what falls into the same bucket adds up. By default
-    every node has a column of its own.
+    Number of buckets that columns are put into, up to 2**31 - 1; what falls into the same bucket
+    adds up. By default every node has a column of its own.
 hashing : {"modulo", "mix"}, default="modulo"
     How a node finds its bucket: the remainder of its number, or of its number with its bits
     scattered.
@@ -40,7 +40,8 @@ missing : {"random", "spread"}, default="random"
 oob : bool, default=False
     Whether `fit_transform` encodes each row only through the trees that did not see it, scaled to
     the usual length, for a model fitted on the encoding of the same rows that would else trust
-    memorised paths. It helps some models on some tables: compare. Not for nearest neighbours.
+    memorised paths. A row that all trees saw is encoded through all of them, as usual: use enough
+    trees. It helps some models on some tables: compare. Not for nearest neighbours.
 """
 SAMPLES = """
 criterion : str, optional
@@ -68,7 +69,14 @@ random_state : int, RandomState or None, default=None
 """
 
 
-@documented(ENCODING, SEARCH, GROWTH, SAMPLES, THREADS, min_samples_leaf="1")
+_SEARCH = (
+    SEARCH.replace('"adaptive"} or None\n', '"adaptive"} or None, default=None\n')
+    .replace("budget : int or str\n", 'budget : int or str, default="10n"\n')
+    .replace('"all"} or None, default=None\n', '"all"} or None, default="sqrt"\n')
+)
+
+
+@documented(ENCODING, _SEARCH, GROWTH, SAMPLES, THREADS, min_samples_leaf="1")
 class ForestPathEncoder(GrownPaths):
     """Encode rows by the nodes that they pass in the trees of a random forest.
 
@@ -79,6 +87,9 @@ class ForestPathEncoder(GrownPaths):
 
     The target may be classes, several labels, numbers, several numbers, or missing altogether: then
     trees part the table itself into similar rows.
+
+    The output is always sparse, so that `set_output` cannot make a data frame of it. For a dense
+    one take few columns (`n_hash`, or `encode="leaf"` with `max_leaf_nodes`) and ``.toarray()``.
 
     Rows whose tested value is missing do not count for a split and grow on in both children; where
     that would make more than three copies of each row in a tree, one child by chance.
@@ -253,7 +264,9 @@ class ForestPathEncoder(GrownPaths):
         """Measure how much pairs of rows have in common.
 
         Worked out from the leaves that rows reach, without the encoding, and whatever `encode` and
-        `n_hash` say. The method itself can be the kernel of a support vector machine.
+        `n_hash` say. The method itself can be the kernel of a support vector machine; to validate
+        one by folds, fit the encoder inside each fold (the guide has the recipe), since the kernel
+        of an encoder that was fitted on all rows knows the held-out ones.
 
         Parameters
         ----------
@@ -344,8 +357,9 @@ class ForestPathEncoder(GrownPaths):
         one_of("hashing", self.hashing, ("modulo", "mix"))
         one_of("missing", self.missing, ("random", "spread"))
         if self.n_hash is not None:
-            whole_number("n_hash", self.n_hash, 1)
-        if self.oob and not self.bootstrap:
+            # Columns of sparse tables have numbers of 32 bits.
+            whole_number("n_hash", self.n_hash, 1, most=np.iinfo(np.int32).max)
+        if flag("oob", self.oob) and not self._draws_with_replacement():
             raise ValueError("oob=True needs bootstrap=True: else every tree sees every row.")
 
     def _trails(self) -> Trails:

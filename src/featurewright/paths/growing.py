@@ -13,7 +13,7 @@ import numpy.typing as npt
 from featurewright.estimators.base import plain_weights, sum_target
 from featurewright.estimators.construction import CLASS_CRITERIA, NUMBER_CRITERIA
 from featurewright.estimators.ensembles import GrownEnsemble
-from featurewright.estimators.parameters import number, one_of, whole_number
+from featurewright.estimators.parameters import flag, number, one_of, whole_number
 from featurewright.estimators.progress import compilation_notice, progress
 from featurewright.kernels.nodes import Target
 from featurewright.paths.convergence import Convergence, hold_out
@@ -40,7 +40,7 @@ class GrownPaths(GrownEnsemble):
     _numbering: Numbering
 
     def _draws_with_replacement(self) -> bool:
-        return bool(self.bootstrap)
+        return flag("bootstrap", self.bootstrap)
 
     def _fit_rows(
         self, X: Any, y: Any, sample_weight: Any
@@ -74,7 +74,8 @@ class GrownPaths(GrownEnsemble):
     def _check_parameters(self) -> None:
         """Refuse what makes no sense before any work is done."""
         if isinstance(self.n_estimators, str):
-            one_of("n_estimators", self.n_estimators, ("auto",))
+            if self.n_estimators != "auto":
+                whole_number("n_estimators", self.n_estimators, 1, other="'auto'")
             number("tol", self.tol, above=0.0)
             whole_number("step", self.step, 1)
             whole_number("max_estimators", self.max_estimators, 1)
@@ -82,7 +83,7 @@ class GrownPaths(GrownEnsemble):
             if share >= 1.0:
                 raise ValueError(f"validation_fraction={share:g} must lie below 1.")
         else:
-            whole_number("n_estimators", self.n_estimators, 1)
+            whole_number("n_estimators", self.n_estimators, 1, other="'auto'")
         one_of("criterion", self.criterion, (*CLASS_CRITERIA, *NUMBER_CRITERIA, None))
 
     def _read_target(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -15,15 +16,14 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.estimators.base import center_and_scale, in_units, plain_weights
-from featurewright.estimators.parameters import number, one_of, whole_number
+from featurewright.estimators.parameters import check_jobs, number, one_of
 from featurewright.estimators.points import filled
 from featurewright.recursive.inputs import SCALES, Inputs, learn_inputs
 from featurewright.recursive.members import fit_member, join_probabilities, log_loss
-from featurewright.recursive.schedule import plan_sizes
+from featurewright.recursive.schedule import check_memory, plan_sizes
 from featurewright.recursive.steps import (
     LOSSES,
     MANY_ROWS,
@@ -42,15 +42,20 @@ from featurewright.tables import (
     apply_table,
     check_weights,
     fit_table,
+    holds_numbers,
     is_sparse,
     read_classes,
     read_numbers,
     read_sparse,
 )
+from featurewright.trees.threads import one_blas_thread
 
 _PATIENCE = 2  # recursions without a lower loss after which the search stops
 _FEW_ROWS = 1_000  # up to here, rows are held out in folds
+_FOLDS = 5
+_SHARE = 0.2  # of more rows that is held out once
 _LEAST_ROWS = 4  # fewer cannot be parted
+_SMALL_TABLE = 1_000_000  # cells up to which matrix products gain nothing from threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +118,10 @@ class RecursiveSelective(BaseEstimator):
         )
         self._schema = schema
         self._inputs = learn_inputs(matrix, schema, self.scale)
+        n_columns = len(self._inputs.factor)
+        sizes = plan_sizes(n_columns, self.keep, self.n_recursions)
+        n_parts = self._n_parts(len(target)) if self.n_recursions == "auto" else 0
+        check_memory(n_columns, sizes, self._n_problems(), n_parts)
         columns = self._inputs.columns(matrix)
         self._follow(Rows(self._inputs.scaled(columns), target, weights), plane)
         return Rows(columns, target, weights), plane
@@ -120,10 +129,10 @@ class RecursiveSelective(BaseEstimator):
     def _follow(self, rows: Rows, plane: Plane) -> None:
         """Recurse on all rows, as often as asked for or as a validation part says."""
         sizes = plan_sizes(rows.columns.shape[1], self.keep, self.n_recursions)
-        n_problems = 1 if self.classes_ is None or len(self.classes_) == 2 else len(self.classes_)
+        n_problems = self._n_problems()
         random = check_random_state(self.random_state)
         self._seeds: list[int] = random.randint(np.iinfo(np.int32).max, size=n_problems).tolist()
-        with warnings.catch_warnings():
+        with self._few_threads(rows), warnings.catch_warnings():
             # Weights that are close to the best ones rank the columns as well.
             warnings.simplefilter("ignore", ConvergenceWarning)
             n_jobs = self._threads(rows, plane)
@@ -177,25 +186,29 @@ class RecursiveSelective(BaseEstimator):
         if n_rows < _LEAST_ROWS:
             return [(everything, everything)]
         seed, target = self._seeds[0], rows.target
-        validation = self.validation
-        if validation == "auto":
-            validation = 5 if n_rows <= _FEW_ROWS else 0.2
         rarest = n_rows
         if self.classes_ is not None:
             counts = np.bincount(target)
             rarest = counts[counts > 0].min()
-        if isinstance(validation, Integral):
-            folds = min(int(validation), n_rows)
+        folds = self._n_parts(n_rows)
+        if folds > 1:
             # Folds of their own for each class need as many rows of it.
             make = StratifiedKFold if self.classes_ is not None and rarest >= folds else KFold
             return list(make(folds, shuffle=True, random_state=seed).split(everything, target))
-        n_test = max(1, round(float(validation) * n_rows))
+        share = _SHARE if self.validation == "auto" else float(self.validation)
+        n_test = max(1, round(share * n_rows))
         enough = min(n_test, n_rows - n_test) >= (0 if self.classes_ is None else len(counts))
         stratify = target if self.classes_ is not None and rarest > 1 and enough else None
         train, test = train_test_split(
             everything, test_size=n_test, random_state=seed, stratify=stratify
         )
         return [(train, test)]
+
+    def _n_parts(self, n_rows: int) -> int:
+        """Give how often rows are held out: once, or so many folds."""
+        if self.validation == "auto":
+            return min(_FOLDS, n_rows) if n_rows <= _FEW_ROWS else 1
+        return min(int(self.validation), n_rows) if isinstance(self.validation, Integral) else 1
 
     def _held_out_loss(
         self, part: tuple[Rows, Rows], plane: Plane, matrices: list[Matrix | None]
@@ -247,16 +260,14 @@ class RecursiveSelective(BaseEstimator):
         one_of("solver", self.solver, SOLVERS)
         number("C", self.C, above=0.0)
         _check_validation(self.validation)
-        if self.n_jobs is not None and not (isinstance(self.n_jobs, Integral) and self.n_jobs):
-            raise ValueError(f"n_jobs={self.n_jobs!r} must be a whole number or None.")
+        check_jobs(self.n_jobs)
 
     def _read_target(self, y: Any, n_rows: int) -> npt.NDArray[Any]:
         """Read codes of classes, or numbers in a unit of reasonable size."""
         self.classes_: Any = None
         task = one_of("task", self.task, ("auto", "classification", "regression"))
         if task == "auto" and y is not None:
-            kind = type_of_target(y, input_name="y")
-            task = "regression" if kind.startswith("continuous") else "classification"
+            task = "regression" if holds_numbers(y) else "classification"
         if task == "regression":
             values = read_numbers(y, n_rows)
             if values.shape[1] > 1:
@@ -275,10 +286,23 @@ class RecursiveSelective(BaseEstimator):
         """Refuse rows that are all of one class."""
         present = np.unique(target)
         if len(present) == 1:
+            only = self.classes_.tolist()[present[0]]
             raise ValueError(
-                f"y has one class only, {self.classes_[present[0]]!r}, in the rows with a positive "
+                f"y has one class only, {only!r}, in the rows with a positive "
                 "weight, but two or more classes are expected: pass rows of another class too."
             )
+
+    def _n_problems(self) -> int:
+        """Give the number of matrices: one for each class, one for two classes and for numbers."""
+        return 1 if self.classes_ is None or len(self.classes_) == 2 else len(self.classes_)
+
+    def _few_threads(self, rows: Rows) -> AbstractContextManager[Any]:
+        """Spare matrix products their threads where tables are small.
+
+        Many tiny models are fitted, and threads of the products would wait for each other most of
+        the time.
+        """
+        return one_blas_thread() if np.prod(rows.columns.shape) <= _SMALL_TABLE else nullcontext()
 
     def _read_columns(self, X: Any) -> Any:
         """Read rows to be transformed: columns that are not scaled and may have gaps."""
@@ -332,11 +356,13 @@ def _check_validation(validation: Any) -> None:
     """Refuse what is neither a number of folds nor a share of the rows."""
     if isinstance(validation, str) and validation == "auto":
         return
-    if isinstance(validation, Integral):
-        whole_number("validation", validation, 2)
-    elif not (isinstance(validation, Real) and 0.0 < float(validation) < 1.0):
+    folds = isinstance(validation, Integral)
+    if folds and not isinstance(validation, bool) and validation >= 2:
+        return
+    if folds or not (isinstance(validation, Real) and 0.0 < float(validation) < 1.0):
         raise ValueError(
-            f"validation={validation!r} must be 'auto', a number of folds or a share in (0, 1)."
+            f"validation={validation!r} must be 'auto', a number of folds of at least 2, or a "
+            "share in (0, 1)."
         )
 
 

@@ -102,7 +102,7 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
         """
         check_member(self.estimator, sample_weight)
         rows, plane = self._learn(X, y, sample_weight)
-        with warnings.catch_warnings():
+        with self._few_threads(rows), warnings.catch_warnings():
             if self.estimator is None:  # the user's own member may warn
                 warnings.simplefilter("ignore", ConvergenceWarning)
             self.estimators_ = Parallel(self._threads(rows, plane), prefer="threads")(

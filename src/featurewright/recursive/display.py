@@ -18,6 +18,8 @@ class RecursionDisplay:
         The `history_` of a fitted transformer or classifier of this method.
     chosen : int
         The number of recursions that the estimator kept.
+    regression : bool, default=False
+        Whether the losses are those of numbers, for the legend.
 
     Attributes
     ----------
@@ -33,9 +35,12 @@ class RecursionDisplay:
     array([4, 2])
     """
 
-    def __init__(self, history: dict[str, npt.NDArray[Any]], chosen: int) -> None:
+    def __init__(
+        self, history: dict[str, npt.NDArray[Any]], chosen: int, *, regression: bool = False
+    ) -> None:
         self.history = history
         self.chosen = chosen
+        self.regression = regression
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -59,7 +64,9 @@ class RecursionDisplay:
                 "RecursiveSelectiveTransformer or RecursiveSelectiveClassifier."
             )
         check_is_fitted(estimator)
-        return cls(estimator.history_, estimator.n_recursions_).plot(ax=ax)
+        regression = estimator.classes_ is None
+        display = cls(estimator.history_, estimator.n_recursions_, regression=regression)
+        return display.plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the losses over the recursions, with the number of columns below each.
@@ -81,16 +88,24 @@ class RecursionDisplay:
                 "Plotting needs matplotlib, which is not installed: install featurewright[plot]."
             ) from error
         if ax is None:
-            _, ax = plt.subplots()
+            _, ax = plt.subplots(layout="constrained")
         steps = self.history["recursion"]
-        for name, label in (("train_loss", "training"), ("validation_loss", "held-out rows")):
+        # Two measures share the axis; each goes down where things get better.
+        measures = ("hinge loss", "log loss")
+        if self.regression:
+            measures = ("absolute error", "squared error")
+        labels = {
+            "train_loss": f"training rows, linear models: {measures[0]}",
+            "validation_loss": f"held-out rows: {measures[1]}",
+        }
+        for name, label in labels.items():
             losses = self.history[name]
             if not np.isnan(losses).all():
                 ax.plot(steps, losses, marker="o", label=label)
-        ax.axvline(self.chosen, color="grey", linestyle=":", label="kept")
+        ax.axvline(self.chosen, color="grey", linestyle=":", label="recursions kept")
         sizes = self.history["n_columns"]
         ax.set_xticks(steps, [f"{step}\n{size}" for step, size in zip(steps, sizes, strict=True)])
-        ax.set(xlabel="recursion, and columns left", ylabel="loss")
+        ax.set(xlabel="recursion, and columns left", ylabel="loss (lower is better)")
         ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -6,11 +6,12 @@ PARAMETERS = """
 n_recursions : int or "auto", default="auto"
     How often the columns are weighed, selected and projected. "auto" goes on until the loss on
     held-out rows has not dropped for two recursions and keeps the best number, which may be 0; the
-    matrices are then learned from all rows.
+    matrices are then learned from all rows. Where the columns or the sizes in `keep` run out,
+    fewer recursions happen than asked for: see `n_recursions_`.
 keep : "auto", float or sequence of int, default="auto"
     Columns that a recursion leaves: a share of those it gets, or the sizes themselves, such as
-    ``(720, 285)``, where `n_recursions` may ask for fewer. "auto" takes the published schedule,
-    about 86 % (seven eighths less two), and ends at two columns.
+    ``(720, 285)``, one for each recursion, of which `n_recursions` may ask for fewer. "auto" takes
+    the published schedule, about 86 % (seven eighths less two), and ends at two columns.
 projection : {"stretch", "diagonal", "orthogonal"}, default="stretch"
     What is done with the selected columns and their weights w: stretch the rows along w
     (I + ww'), multiply each column by its weight, or remove the direction of w. See the measured
@@ -48,7 +49,7 @@ matrices_ : ndarray of shape (n_matrices, n_columns, n_components)
 offsets_ : ndarray of shape (n_matrices, n_components)
     Constants added to the components.
 n_recursions_ : int
-    Number of recursions in the matrices.
+    Number of recursions in the matrices; fewer than asked for where columns or sizes ran out.
 history_ : dict of ndarray
     "recursion", "n_columns", "train_loss" (mean hinge loss of the linear SVMs on the columns left)
     and "validation_loss" (log loss of the calibrated ensemble on held-out rows; the squared error

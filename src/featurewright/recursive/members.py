@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import has_fit_parameter
@@ -63,6 +63,11 @@ def check_member(estimator: Any, weights: Weights) -> None:
         raise TypeError(
             f"estimator={estimator!r} is not a scikit-learn classifier; pass an object such as "
             "LogisticRegression(), or None."
+        )
+    if not is_classifier(estimator):
+        raise ValueError(
+            f"estimator={estimator!r} is not a classifier, but each member tells a class from the "
+            "rest; pass one such as LogisticRegression(), or None."
         )
     if weights is not None and not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(

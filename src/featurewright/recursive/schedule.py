@@ -13,6 +13,7 @@ from featurewright.estimators.parameters import whole_number
 
 MOST_RECURSIONS = 20  # tried when the number is chosen by a validation part
 LEAST_COLUMNS = 2  # the published schedules end here
+_MOST_BYTES = 2**31  # that all matrices together may take
 STRONG_SHARE = 6 / 7  # of the columns left, those that come from the first step
 
 
@@ -42,7 +43,7 @@ def plan_sizes(n_columns: int, keep: Any, n_recursions: Any) -> list[int]:
     """
     most = MOST_RECURSIONS
     if not (isinstance(n_recursions, str) and n_recursions == "auto"):
-        most = whole_number("n_recursions", n_recursions, 0)
+        most = whole_number("n_recursions", n_recursions, 0, other="'auto'")
     if isinstance(keep, Sequence | np.ndarray) and not isinstance(keep, str):
         return _check_sizes(keep, n_columns)[:most]
     sizes: list[int] = []
@@ -52,6 +53,35 @@ def plan_sizes(n_columns: int, keep: Any, n_recursions: Any) -> list[int]:
         size = max(_next_size(size, keep), min(size, LEAST_COLUMNS))
         sizes.append(size)
     return sizes
+
+
+def check_memory(n_columns: int, sizes: Sequence[int], n_problems: int, n_parts: int) -> None:
+    """Refuse tables whose matrices would fill the memory.
+
+    Parameters
+    ----------
+    n_columns : int
+        Columns of the scaled table.
+    sizes : sequence of int
+        Columns after each recursion.
+    n_problems : int
+        Matrices learned side by side.
+    n_parts : int
+        Training parts that each have such matrices while the number of recursions is chosen; 0
+        where it is given.
+    """
+    # A choice may fall on no recursion, whose matrix has all columns.
+    n_kept = sizes[0] * max(1, n_parts) if sizes else n_columns
+    if n_parts:
+        n_kept = max(n_kept, n_columns)
+    n_bytes = n_problems * n_columns * n_kept * np.dtype(np.float64).itemsize
+    if n_bytes > _MOST_BYTES:
+        raise ValueError(
+            f"X has {n_columns} columns (a category has one for each level), for which the "
+            f"matrices of {n_problems} problems need {n_bytes / 2**30:.1f} GB, but at most "
+            f"{_MOST_BYTES / 2**30:.0f} GB are used: keep fewer columns, as in "
+            "n_recursions=1, keep=(50,), or select some first."
+        )
 
 
 def split_size(size: int) -> tuple[int, int]:

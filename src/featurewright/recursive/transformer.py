@@ -28,7 +28,7 @@ task : {"auto", "classification", "regression"}, default="auto"
     PARAMETERS + _OWN + END, attributes=ATTRIBUTES.replace("The classes.", "None in regression.")
 )
 class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
-    """Fewer columns, in which a linear model parts each class from the rest more easily.
+    """Fewer columns for each class, in which a linear model is to part it from the rest.
 
     A linear SVM weighs the columns. Those with large weights are kept and stretched along the
     weights; the others are weighed by themselves and thinned out. This is repeated on the result.
@@ -36,7 +36,8 @@ class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
     that a transform is one product. A continuous target uses linear support vector regression.
 
     Missing numbers are filled with the median of `fit`; a category becomes one indicator column per
-    level. Components are made for linear models; forests rarely gain from them.
+    level. Components are made for linear models: these gain on some tables, forests lose. With
+    `block` there are fewer columns than before; those of all classes together may be more.
 
     Parameters
     ----------

@@ -128,7 +128,13 @@ def read_classes(y: Any, n_rows: int | None = None) -> ClassTarget | MultiTarget
     )
 
 
-def read_numbers(y: Any, n_rows: int | None = None) -> NDArray[np.float64]:
+def read_numbers(
+    y: Any,
+    n_rows: int | None = None,
+    *,
+    reader: str = "a regressor",
+    instead: str = "use a classifier",
+) -> NDArray[np.float64]:
     """Read the target of a regressor.
 
     Parameters
@@ -137,6 +143,8 @@ def read_numbers(y: Any, n_rows: int | None = None) -> NDArray[np.float64]:
         Finite numbers.
     n_rows : int, optional
         Number of rows of the table, to be checked.
+    reader, instead : str
+        Who expects numbers, and what else to do where there are none, for the error.
 
     Returns
     -------
@@ -152,16 +160,16 @@ def read_numbers(y: Any, n_rows: int | None = None) -> NDArray[np.float64]:
     _check_length("y", values, n_rows)
     if values.dtype.kind not in "fiubO":
         raise ValueError(
-            f"y has the dtype {values.dtype}, but a regressor expects numbers: convert y, or use "
-            "a classifier."
+            f"y has the dtype {values.dtype}, but {reader} expects numbers: convert y, or "
+            f"{instead}."
         )
     _check_present(values)
     try:
         numbers = values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            "y holds values that are not numbers, but a regressor expects numbers: convert y, or "
-            "use a classifier."
+            f"y holds values that are not numbers, but {reader} expects numbers: convert y, or "
+            f"{instead}."
         ) from error
     _check_present(numbers)
     if numbers.ndim == 1:
@@ -174,6 +182,23 @@ def read_numbers(y: Any, n_rows: int | None = None) -> NDArray[np.float64]:
             stacklevel=2,
         )
     return numbers
+
+
+def check_length(y: Any, n_rows: int) -> None:
+    """Refuse a target of another length than the table, where it is not read any further.
+
+    Parameters
+    ----------
+    y : array-like, Series or frame of shape (n_rows,) or (n_rows, n_outputs)
+        A target.
+    n_rows : int
+        Number of rows of the table.
+
+    Examples
+    --------
+    >>> check_length(["a", "b"], 2)
+    """
+    _check_length("y", _as_array(y), n_rows)
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:

@@ -6,9 +6,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 Result = TypeVar("Result")
 
@@ -35,6 +37,15 @@ class Halt:
     def time_is_up(self) -> bool:
         """Whether the deadline has passed."""
         return self._end is not None and time.monotonic() >= self._end
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep matrix products in the threads that ask for them.
+
+    Parting small products among threads costs more than it gains, and much more on a busy machine.
+    Called where work begins, never inside its threads.
+    """
+    return threadpool_limits(1, user_api="blas")
 
 
 def run_in_threads(
