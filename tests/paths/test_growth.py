@@ -139,7 +139,7 @@ def test_time_limit_gives_what_was_grown():
         ({"hashing": "md5"}, "hashing='md5' is not known"),
         ({"missing": "drop"}, "missing='drop' is not known"),
         ({"n_hash": 0}, "n_hash=0 must be"),
-        ({"n_estimators": "many"}, "n_estimators='many' is not known"),
+        ({"n_estimators": "many"}, "n_estimators='many' must be a whole number"),
         ({"n_estimators": 0}, "n_estimators=0 must be"),
         ({"n_estimators": "auto", "tol": 0}, "tol=0 must be"),
         ({"n_estimators": "auto", "step": 0}, "step=0 must be"),

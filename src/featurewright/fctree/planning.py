@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from featurewright.estimators.construction import Construction, count_levels, named_operators
-from featurewright.estimators.parameters import whole_number
+from featurewright.estimators.parameters import flag, whole_number
 from featurewright.expressions import Operator, resolve_operators
 from featurewright.kernels.search import WEIGHTED
 from featurewright.tables import Schema
@@ -23,7 +23,9 @@ def six_or_named(learner: Any) -> tuple[Operator, ...]:
 
 
 def check_output(learner: Any) -> None:
-    """Refuse a number of features that makes no sense; None stands for the usual number."""
+    """Refuse an output that makes no sense; None stands for the usual number of features."""
+    flag("include_original", learner.include_original)
+    flag("keep_missing", learner.keep_missing)
     if learner.n_features_out is not None:
         whole_number("n_features_out", learner.n_features_out, 1)
 

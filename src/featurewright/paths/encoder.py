@@ -300,6 +300,7 @@ class ForestPathEncoder(GrownPaths):
         True
         """
         one_of("kind", kind, KINDS)
+        flag("normalize", normalize)
         rows = self._read_rows(X)
         others = None if Z is None or Z is X else self._read_rows(Z)
         return self._trails().share(rows, others, kind, normalize=normalize)
