@@ -15,14 +15,18 @@ from featurewright.kernels.bins import (
     MAX_BINS,
     accumulate,
     add_to_bins,
+    bin_edges,
     clipped_range,
     equal_sum,
+    find_mass,
+    key_codes,
     known_sum,
     left_sum,
     level_codes,
     range_codes,
     rank_codes,
     sum_bins,
+    tail_codes,
     threshold_after,
     value_range,
 )
@@ -111,6 +115,80 @@ def test_range_codes(x, n_bins, kind):
     width = float(high) - float(low)
     if 1e-30 < width < LARGEST:  # elsewhere float32 cannot hold the scale
         assert np.abs(actual - expected).max() <= 1
+
+
+def mass_of(x) -> tuple[bool, np.ndarray]:
+    x = np.asarray(x, np.float32)
+    state = make_state()
+    clipped_range(as_values(x), 0, len(x), state)
+    return bool(find_mass(as_values(x), 0, len(x), state)), state
+
+
+def test_long_tails_are_found_and_where_most_values_are():
+    rng = np.random.default_rng(0)
+    found = {"normal": 0, "even": 0, "tails": 0}
+    for _ in range(40):
+        found["normal"] += mass_of(rng.normal(3, 2, 500))[0]
+        found["even"] += mass_of(rng.uniform(-1, 5, 500))[0]
+        x = np.exp(rng.normal(0, 4, 500))
+        long, state = mass_of(x)
+        found["tails"] += long
+        if long:
+            assert 0 < state["center"] < np.quantile(x, 0.95)
+            assert 0 < state["width"] < np.quantile(x, 0.95)
+    assert found["normal"] < 8
+    assert found["even"] == 0
+    assert found["tails"] > 32
+
+
+def test_a_constant_and_nothing_have_no_tails():
+    assert not mass_of(np.full(50, 3.0))[0]
+    assert not mass_of(np.full(50, np.nan))[0]
+    assert not mass_of([0.0] * 40 + [1.0] * 10)[0]
+
+
+@given(columns(with_missing, 33, 200), st.floats(-100, 100), st.floats(0.01, 100))
+def test_tail_codes(x, center, width):
+    low, high, _ = naive.value_range(x)
+    if not low < high:
+        return
+    state = make_state()
+    state["low"], state["high"], state["center"], state["width"] = low, high, center, width
+    codes = room_for_codes(len(x))
+    tail_codes(as_values(x), 0, len(x), state, np.int64(MAX_BINS), codes)
+    actual = codes[: len(x)].astype(np.int64)
+    known = ~np.isnan(x)
+    np.testing.assert_array_equal(actual[~known], MAX_BINS)
+    assert actual[known].max() < MAX_BINS
+    assert (np.diff(actual[known][np.argsort(x[known], kind="stable")]) >= -1).all()
+    if float(high) - float(low) > 1e-3 * (abs(center) + width) and high < 1e30 and low > -1e30:
+        expected = naive.tail_codes(x, (float(low), float(high)), center, width, MAX_BINS)
+        assert np.abs(actual - expected)[known].max() <= 1
+
+
+@given(columns(with_missing, 33, 200))
+def test_key_codes(x):
+    low, high, _ = naive.value_range(x)
+    if not low < high:
+        return
+    codes = room_for_codes(len(x))
+    key_codes(as_values(x), 0, len(x), low, high, np.int64(MAX_BINS), codes)
+    np.testing.assert_array_equal(codes[: len(x)], naive.key_codes(x, low, high, MAX_BINS))
+
+
+@given(columns(with_missing, 33, 200), st.data())
+def test_bin_edges(x, data):
+    low, high, _ = naive.value_range(x)
+    codes = room_for_codes(len(x))
+    range_codes(as_values(x), 0, len(x), np.float32(low), np.float32(high), MAX_BINS, codes)
+    seen = np.unique(codes[: len(x)][~np.isnan(x)])
+    if len(seen) < 2:
+        return
+    boundary = data.draw(st.integers(int(seen[0]), int(seen[-1]) - 1))
+    state = make_state()
+    expected = naive.bin_edges(x, codes[: len(x)].astype(np.int64), boundary)
+    bin_edges(as_values(x), 0, len(x), codes, boundary, state)
+    assert (state["low"], state["high"]) == expected
 
 
 @pytest.mark.parametrize(

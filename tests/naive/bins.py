@@ -48,3 +48,40 @@ def level_codes(x: np.ndarray, first: int, n_bins: int) -> np.ndarray:
             place = int(level) - first
             codes.append(place if 0 <= place < n_bins - 1 else n_bins - 1)
     return np.array(codes)
+
+
+def tail_codes(
+    x: np.ndarray, span: tuple[float, float], center: float, width: float, n_bins: int
+) -> np.ndarray:
+    """Cut a range into equal parts after bringing far values nearer, in float64."""
+    wide = x.astype(np.float64)
+
+    def squash(value: np.ndarray | float) -> np.ndarray:
+        return np.sign(value - center) * np.log2(1 + np.abs(value - center) / width)
+
+    first, last = squash(span[0]), squash(span[1])
+    place = (squash(wide) - first) / (last - first) * n_bins
+    known = ~np.isnan(x)
+    codes = np.full(len(x), n_bins)
+    codes[known] = np.clip(np.floor(place[known]), 0, n_bins - 1)
+    return codes
+
+
+def bin_edges(x: np.ndarray, codes: np.ndarray, boundary: int) -> tuple[float, float]:
+    """Give the extremes of the values in the bins on both sides of a boundary."""
+    known = ~np.isnan(x)
+    x, codes = x[known], codes[known]
+    left, right = codes[codes <= boundary].max(), codes[codes > boundary].min()
+    return x[codes == left].min(), x[codes == right].max()
+
+
+def key_codes(x: np.ndarray, low: np.float32, high: np.float32, n_bins: int) -> np.ndarray:
+    """Cut the floats between two of them, in their order, into equal parts."""
+
+    def key(value: np.ndarray) -> np.ndarray:
+        bits = np.atleast_1d(np.asarray(value, np.float32)).view(np.int32).astype(np.int64)
+        return np.where(bits >= 0, bits, -(2**31) - 1 - bits)
+
+    first, last = key(low)[0], key(high)[0]
+    place = ((key(x) - first) * (n_bins / (last - first + 1))).astype(np.int64)
+    return np.where(np.isnan(x), n_bins, np.clip(place, 0, n_bins - 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from featurewright.kernels.criteria import log2_of
 from featurewright.kernels.jit import bits_float, float_bits, kernel
 from featurewright.kernels.programs import padded
 
@@ -12,12 +13,16 @@ FEW_ROWS = 1024  # up to here a few thresholds are enough to compare candidates
 THRESHOLDS = 8  # so many
 MAX_BINS = 128  # the code after the last bin means missing, so codes fit a byte
 SAMPLE = 32  # values looked at to find where the mass lies
+# A range so many mean deviations wide has long tails; that of normal values has about four.
+_LONG_TAILS = np.float32(5.5)
 
 _INT_MAX = np.int32(2**31 - 1)
 LARGEST_KEY = np.int32(0x7F7FFFFF)  # the key of the largest finite float32
 _ABOVE_ALL = np.int32(0x7F800000)  # the keys of the infinities
 _BELOW_ALL = np.int32(-0x7F800001)
 _INFINITE = np.float32(np.inf)
+_SMALLEST = np.float32(1e-30)
+_ONE = np.float32(1.0)
 _ZERO = np.float32(0.0)
 
 
@@ -118,6 +123,108 @@ def range_codes(values, row, n, low, high, n_bins, codes):
         place = place if place < last else last
         code = np.int32(place)
         codes[i] = np.uint8(code if x == x else missing)
+
+
+@kernel
+def find_mass(values, row, n, state):
+    """Tell whether most of a sample lies in a small part of the range in the state, and where.
+
+    The mean and the mean deviation of what lies within one deviation of the mean, three times over,
+    move to where most values are.
+    """
+    at, step = np.uint64(row), n // SAMPLE
+    low, high = state.low, state.high
+    center, width, first = _ZERO, _ZERO, _ZERO
+    for turn in range(4):
+        total, count = _ZERO, _ZERO
+        for i in range(SAMPLE):
+            x = values[at, np.uint64(i * step)]
+            inside = (x >= low) & (x <= high) & ((turn == 0) | (abs(x - center) <= width))
+            total += x if inside else _ZERO
+            count += _ONE if inside else _ZERO
+        if count == _ZERO:
+            break
+        mean, deviation = total / count, _ZERO
+        for i in range(SAMPLE):
+            x = values[at, np.uint64(i * step)]
+            inside = (x >= low) & (x <= high) & ((turn == 0) | (abs(x - center) <= width))
+            deviation += abs(x - mean) if inside else _ZERO
+        deviation /= count
+        if not _ZERO < deviation < _INFINITE:
+            break
+        center, width = mean, deviation
+        if turn == 0:
+            first = deviation
+            if high - low < _LONG_TAILS * first:
+                return False
+    state.center, state.width = center, width
+    return width > _ZERO
+
+
+@kernel(inline=True)
+def squash(x, center, width):
+    """Bring far values nearer: distances from the center grow as their logarithm."""
+    size = log2_of(_ONE + abs(x - center) / width)
+    return size if x > center else -size
+
+
+@kernel
+def tail_codes(values, row, n, state, n_bins, codes):
+    """Give each value its bin among equal parts of the squashed range, as `range_codes` does."""
+    row = np.uint64(row)
+    center, width = state.center, state.width
+    low = squash(state.low, center, width)
+    scale = np.float32(n_bins) / max(squash(state.high, center, width) - low, _SMALLEST)
+    last = np.float32(n_bins - 1)
+    missing = np.int32(n_bins)
+    for i in range(np.uint64(padded(n))):
+        x = values[row, i]
+        place = (squash(x, center, width) - low) * scale
+        place = place if place > _ZERO else _ZERO
+        place = place if place < last else last
+        code = np.int32(place)
+        codes[i] = np.uint8(code if x == x else missing)
+
+
+@kernel
+def key_codes(values, row, n, low, high, n_bins, codes):
+    """Give each value its bin among equal parts of the range's keys, as `range_codes` does.
+
+    There are only so many floats between two of them: cut again and again, a range comes down to
+    single values, however long its tails.
+    """
+    row = np.uint64(row)
+    first = np.int64(order_key(low))
+    scale = np.float64(n_bins) / np.float64(np.int64(order_key(high)) - first + 1)
+    last = np.int64(n_bins - 1)
+    for i in range(np.uint64(padded(n))):
+        x = values[row, i]
+        place = np.int64(np.float64(np.int64(order_key(x)) - first) * scale)
+        place = min(max(place, np.int64(0)), last)
+        codes[i] = np.uint8(place if x == x else np.int64(n_bins))
+
+
+@kernel
+def bin_edges(values, row, n, codes, bin_number, state):
+    """Find the range of values in the bins next to a boundary; tell if it can be cut again."""
+    at = np.uint64(row)
+    left, right = np.int32(-1), np.int32(MAX_BINS)
+    for i in range(np.uint64(n)):
+        code = np.int32(codes[i])
+        known = values[at, i] == values[at, i]
+        left = max(left, code if known and code <= bin_number else np.int32(-1))
+        right = min(right, code if known and code > bin_number else np.int32(MAX_BINS))
+    low, high = _INFINITE, -_INFINITE
+    below, above = -_INFINITE, _INFINITE
+    for i in range(np.uint64(n)):
+        x = values[at, i]
+        code = np.int32(codes[i])
+        if code == left:
+            low, below = min(low, x), max(below, x)
+        elif code == right:
+            above, high = min(above, x), max(high, x)
+    state.low, state.high = low, high
+    return low < below or above < high
 
 
 @kernel

@@ -59,6 +59,8 @@ STATE = np.dtype(
         ("low", np.float32),
         ("high", np.float32),
         ("threshold", np.float32),
+        ("center", np.float32),  # where most of its values are, if it has long tails
+        ("width", np.float32),
         # the node's best candidate
         ("best_score", np.float32),
         ("best_threshold", np.float32),

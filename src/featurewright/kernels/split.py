@@ -11,11 +11,15 @@ from featurewright.kernels.bins import (
     THRESHOLDS,
     accumulate,
     add_to_bins,
+    bin_edges,
     clipped_range,
+    find_mass,
+    key_codes,
     level_codes,
     range_codes,
     rank_codes,
     sum_bins,
+    tail_codes,
     threshold_after,
     threshold_place,
     value_range,
@@ -34,6 +38,7 @@ from featurewright.kernels.sums import (
     take_totals,
 )
 
+ZOOMS = 5  # times a threshold is looked for, ever closer
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
 
@@ -215,7 +220,11 @@ def put_into_bins(values, row, n, bench, n_levels, state):
         rank_codes(values, row, n, n_bins, bench.ranks, bench.codes)
         return n_bins
     clipped_range(values, row, n, state)
-    range_codes(values, row, n, state.low, state.high, MAX_BINS, bench.codes)
+    # Ratios and products have long tails: equal parts would put nearly all rows into one bin.
+    if find_mass(values, row, n, state):
+        tail_codes(values, row, n, state, np.int64(MAX_BINS), bench.codes)
+    else:
+        range_codes(values, row, n, state.low, state.high, MAX_BINS, bench.codes)
     return MAX_BINS
 
 
@@ -335,11 +344,21 @@ def score_known(values, row, rows, n, n_stats, settings, bench, n_levels, best_s
 
 @kernel
 def refine_threshold(values, rows, n, n_stats, settings, bench, state):
-    """Look among many thresholds for a better one than the few a candidate was compared by."""
+    """Look for a better threshold than the one a candidate was compared by.
+
+    First among many, then among ever finer ones around the best.
+    """
     row, no = np.int64(0), np.int64(0)
     n_bins = put_into_bins(values, row, n, bench, no, state)
-    fill_bins(rows, n, n_stats, settings, bench, n_bins)
-    score = best_of_bins(rows, n_stats, settings, bench, n_bins, no, state)
-    # An equally good one lies halfway between two values instead of on one.
-    if score >= state.best_score - ROUNDING * abs(state.best_score):
+    for _ in range(ZOOMS):
+        fill_bins(rows, n, n_stats, settings, bench, n_bins)
+        score = best_of_bins(rows, n_stats, settings, bench, n_bins, no, state)
+        # An equally good one lies halfway between two values instead of on one.
+        if not score >= state.best_score - ROUNDING * abs(state.best_score):
+            return
+        state.best_score = max(score, state.best_score)
         state.best_threshold = threshold_after(values, row, n, bench.codes, state.boundary)
+        if n <= EXACT_ROWS or not bin_edges(values, row, n, bench.codes, state.boundary, state):
+            return
+        n_bins = np.int64(MAX_BINS)
+        key_codes(values, row, n, state.low, state.high, n_bins, bench.codes)
