@@ -303,6 +303,7 @@ def test_time_that_does_not_do_for_the_root_is_told():
     assert told[0].filename == __file__
     assert tree.features_ == ()
     assert tree.transform(X[:5]).shape == (5, 30)
+    tree.fit(X, np.zeros(len(X)))  # nothing to split: no warning
 
 
 def test_unary_operators_reach_the_documented_order():

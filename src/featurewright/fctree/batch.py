@@ -27,7 +27,7 @@ from featurewright.estimators.parameters import number, one_of
 from featurewright.estimators.progress import compilation_notice, progress
 from featurewright.expressions import Feature, Operator, from_program, resolve_operators
 from featurewright.fctree.candidates import Block, Candidates
-from featurewright.fctree.planning import check_output, plan, six_or_named
+from featurewright.fctree.planning import check_output, is_constant, plan, six_or_named
 from featurewright.kernels.batch import score_programs
 from featurewright.kernels.grow import kernel_addresses, make_workshop
 from featurewright.kernels.nodes import Target, prepare
@@ -38,7 +38,6 @@ from featurewright.trees.growth import order_rows
 from featurewright.trees.threads import Halt, run_in_threads
 
 _SPARE = 10  # with max_correlation, so many times the features asked for are looked at
-_ROUNDING = float(np.finfo(np.float32).eps)  # a gain per row that is not more is none
 _TRIAL = 16  # candidates scored to guess the time all take
 _logger = logging.getLogger("featurewright")
 
@@ -229,7 +228,7 @@ class BatchConstructor(ConstructiveLearner):
         with compilation_notice():
             scorer = _Scorer(self, matrix, target, settings)
             self.n_candidates_ = scorer.run(candidates, best)
-        listed = self._list(best.ranked(), scorer.unit)
+        listed = self._list([] if is_constant(target) else best.ranked(), scorer.unit)
         self.features_ = tuple(self._choose(listed, wanted, matrix, target.weights))
         self._learn_fill(matrix, target.weights)
         return self
@@ -240,7 +239,7 @@ class BatchConstructor(ConstructiveLearner):
         users = user_operators(self._construction.operators)
         features = []
         for score, _, program in kept:
-            if score <= unit * _ROUNDING:
+            if score <= 0.0:
                 break
             expression = from_program(
                 np.array(program, np.int32), schema.names, schema.domains, schema.levels, users

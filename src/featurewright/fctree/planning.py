@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import numpy as np
+
 from featurewright.estimators.construction import Construction, count_levels, named_operators
 from featurewright.estimators.parameters import whole_number
 from featurewright.expressions import Domain, Operator, resolve_operators
+from featurewright.kernels.nodes import Target
 from featurewright.kernels.search import WEIGHTED
 from featurewright.tables import Schema
 from featurewright.trees.grammar import build_grammar, compile_operators
@@ -30,6 +33,14 @@ def check_output(learner: Any) -> None:
     learner._check_flags()
     if learner.n_features_out is not None:
         whole_number("n_features_out", learner.n_features_out, 1)
+
+
+def is_constant(target: Target) -> bool:
+    """Tell whether all rows that count have the same target; gains are rounding errors then."""
+    rows = target.weights > 0
+    if len(target.codes):
+        return not np.ptp(target.codes[rows])
+    return not np.ptp(target.sums[:, rows] / target.weights[rows], axis=1).any()
 
 
 def plan(

@@ -16,7 +16,7 @@ from featurewright.estimators.documentation import FITTED, THREADS, documented
 from featurewright.estimators.ensembles import GrownClassifier, GrownEnsemble, GrownRegressor
 from featurewright.estimators.parameters import flag, rows_or_share, whole_number
 from featurewright.expressions import Feature, Operator, parse_budget
-from featurewright.fctree.planning import MAX_ORDER, check_output, plan, six_or_named
+from featurewright.fctree.planning import MAX_ORDER, check_output, is_constant, plan, six_or_named
 from featurewright.kernels.nodes import Target
 from featurewright.trees.features import list_features, rank_programs, spell_level_tests
 from featurewright.trees.forest import Forest
@@ -182,7 +182,8 @@ class FCTreeParameters(GrownEnsemble):
         self, job: Job, seeds: list[int], before: Forest | None, on_done: Any, halt: Halt
     ) -> list[Forest]:
         trees = super()._grow_batches(job, seeds, before, on_done, halt)
-        if halt.flag[0] and len(trees) == 1 and trees[0].n_leaves == 1:
+        nothing = len(trees) == 1 and trees[0].n_leaves == 1 and not is_constant(job.target)
+        if halt.flag[0] and nothing:
             warnings.warn(
                 f"max_time={self.max_time:g} was over before the root was split, so there are no "
                 "features and all rows are predicted alike; allow more time.",
