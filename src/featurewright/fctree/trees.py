@@ -38,8 +38,9 @@ operators : sequence of str or Operator, optional
     leaves none of those named, they are refused. None at all, `[]`, makes the plain tree.
 weighting : bool, default=True
     Whether nodes change the weights by which operators are drawn below them: that of each operator
-    drawn is multiplied by exp(-1 / (1 + mean gain)). Of two that were drawn, the one that gained
-    more weighs more; one that was not drawn gains on both. Without it all are drawn alike.
+    drawn is multiplied by exp(-1 / (1 + mean gain)). Of two that were drawn, the weight of the
+    one that gained more rises against the other's; that of one not drawn rises against both.
+    Without it all are drawn alike.
 max_order : int, default=1
     Operators on top of one another: with 2 or more, operands may be features that were chosen
     further up on the path. Expressions hold up to 127 symbols, which allows 6 with operators of
