@@ -163,6 +163,9 @@ def three(x, y, z):
         ({"n_features_out": 0}, "n_features_out"),
         ({"criterion": "best"}, "criterion"),
         ({"max_time": -1}, "max_time"),
+        ({"include_original": "x"}, "include_original='x'"),
+        ({"keep_missing": "x"}, "keep_missing='x'"),
+        ({"operators": "is"}, r"operators=\['is'\] find no operands .* numbers \(4\)"),
         ({"criterion": "squared_error", "class_weight": "balanced"}, "class_weight"),
     ],
 )
@@ -170,6 +173,27 @@ def test_what_makes_no_sense_is_refused(changes, message):
     X = np.random.default_rng(0).normal(size=(20, 4))
     with pytest.raises(ValueError, match=message):
         BatchConstructor(**changes).fit(X, np.arange(20) % 2)
+
+
+def test_a_missing_target_is_refused():
+    with pytest.raises(ValueError, match="BatchConstructor requires y to be passed"):
+        BatchConstructor().fit(np.ones((3, 2)), None)
+
+
+@pytest.mark.parametrize("y", [np.zeros(300, int), np.full(300, 0.3), np.ones((300, 2), int)])
+@pytest.mark.parametrize("max_correlation", [None, 0.9])
+def test_a_constant_target_leaves_the_originals(y, max_correlation):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)).astype(np.float32)
+    for weights in (None, rng.random(300)):
+        for criterion in (
+            (None,) if y.dtype == float or y.ndim == 2 else (None, "gini", "normalized_gain")
+        ):
+            batch = BatchConstructor(criterion=criterion, max_correlation=max_correlation)
+            batch.fit(X, y, weights)
+            assert batch.features_ == ()
+            assert batch.n_candidates_ == 32
+            np.testing.assert_array_equal(batch.transform(X), X)
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e30, 1e-30, np.nan])

@@ -98,6 +98,17 @@ def test_transform_gives_all_or_some_features_and_originals():
     np.testing.assert_array_equal(tree.transform(X[:1]), everything[:1])
 
 
+def test_originals_do_not_use_up_the_features_asked_for():
+    X, y = products()
+    tree = FCTreeClassifier(n_features_out=3, include_original=True, random_state=0).fit(X, y)
+    columns = [isinstance(feature.expression, Column) for feature in tree.features_]
+    assert any(columns[:3])
+    constructed = [f.name for f, lone in zip(tree.features_, columns, strict=True) if not lone]
+    names = tree.get_feature_names_out().tolist()
+    assert names == ["x0", "x1", "x2", "x3", "x4", *constructed[:3]]
+    assert tree.transform(X).shape == (150, 8)
+
+
 def test_several_trees_merge_what_has_the_same_values():
     X, y = products()
     X = np.column_stack([X, X[:, 0]])  # a column twice
@@ -229,6 +240,10 @@ def test_features_help_naive_bayes():
         ({"weighting": "yes"}, "weighting="),
         ({"max_order": 0}, "max_order="),
         ({"max_order": 7}, "smaller max_order"),
+        ({"max_order": 10**9}, "max_order=1000000000 must be a whole number from 1 to 126"),
+        ({"include_original": "x"}, "include_original='x'"),
+        ({"keep_missing": "x"}, "keep_missing='x'"),
+        ({"operators": ["is", "not"]}, r"\['is', 'not'\] find no operands .* numbers \(2\)"),
         ({"min_samples": 1}, "min_samples="),
         ({"n_features_out": 0}, "n_features_out="),
         ({"criterion": "best"}, "criterion="),
@@ -275,3 +290,23 @@ def test_time_runs_out():
     y = np.random.default_rng(1).integers(0, 2, 20_000)
     tree = FCTreeClassifier(200, max_time=0.3, random_state=0).fit(X, y)
     assert 1 <= tree.n_estimators_ < 200
+
+
+def test_time_that_does_not_do_for_the_root_is_told():
+    X, y = quadrants()
+    FCTreeClassifier(random_state=0).fit(X, y)  # compiles
+    X = np.random.default_rng(0).normal(size=(100_000, 30))
+    tree = FCTreeClassifier(n_constructed=2000, max_time=1e-6, random_state=0)
+    with pytest.warns(UserWarning, match="before the root was split") as told:
+        tree.fit(X, X[:, 0] > 0)
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    assert tree.features_ == ()
+    assert tree.transform(X[:5]).shape == (5, 30)
+    tree.fit(X, np.zeros(len(X)))  # nothing to split: no warning
+
+
+def test_unary_operators_reach_the_documented_order():
+    X, y = quadrants()
+    tree = FCTreeClassifier(operators=["square"], max_order=126, random_state=0).fit(X, y)
+    assert np.isfinite(tree.transform(X)).all()

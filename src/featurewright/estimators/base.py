@@ -71,6 +71,10 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
     def _check_output(self) -> None:
         """Refuse a number of features, or a choice of columns, that makes no sense."""
         whole_number("n_features_out", self.n_features_out, 1)
+        self._check_flags()
+
+    def _check_flags(self) -> None:
+        """Refuse what is neither True nor False."""
         for name in ("include_original", "keep_missing"):
             flag(name, getattr(self, name, False))  # encoders have neither
 
@@ -132,9 +136,13 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         n_columns = self._schema.n_columns
         everything = [*self._originals(), *self.features_]
         lone = [isinstance(feature.expression, Column) for feature in everything]
-        places = list(range(n_columns, len(everything)))[: self.n_features_out]
+        places = list(range(n_columns, len(everything)))
+        if self.include_original:
+            # Chosen columns are among the originals: they must not use up the number asked for.
+            places = [place for place in places if not lone[place]]
+        places = places[: self.n_features_out]
         if self.include_original or not places:
-            places = [*range(n_columns), *(place for place in places if not lone[place])]
+            places = [*range(n_columns), *places]
         formulas = {everything[place].name for place in places if not lone[place]}
         chosen = []
         for place in places:

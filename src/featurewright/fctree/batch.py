@@ -27,7 +27,7 @@ from featurewright.estimators.parameters import number, one_of
 from featurewright.estimators.progress import compilation_notice, progress
 from featurewright.expressions import Feature, Operator, from_program, resolve_operators
 from featurewright.fctree.candidates import Block, Candidates
-from featurewright.fctree.planning import check_output, plan, six_or_named
+from featurewright.fctree.planning import check_output, is_constant, plan, six_or_named
 from featurewright.kernels.batch import score_programs
 from featurewright.kernels.grow import kernel_addresses, make_workshop
 from featurewright.kernels.nodes import Target, prepare
@@ -49,13 +49,15 @@ PARAMETERS = """
 operators : sequence of str or Operator, optional
     What features are constructed with, of one or two operands. By default sqrt, square, add, sub,
     mul and gaussian, and "is" tests where the table has categories. Exchanged operands are
-    left out where they tell nothing new.
+    left out where they tell nothing new, and operators without columns of their kind; where that
+    leaves none of those named, they are refused.
 criterion : str, optional
     How features are scored by their best split of all rows. Classes: "entropy" (the default),
     "gain_ratio", "gini", "kearns_mansour" or "normalized_gain". Numbers: "squared_error", which
     also makes numbers of classes that are whole numbers.
 n_features_out : int, optional
-    Features to keep; as many as there are columns by default.
+    Features to keep; as many as there are columns by default. Only those that gain something: where
+    none does, as with a constant target, `transform` gives the original columns.
 max_correlation : float, optional
     Skip a feature whose correlation with a better one is larger than this, up or down. Among the
     best ten times as many features as are kept.
@@ -104,7 +106,7 @@ class _Best:
 
 @documented(PARAMETERS, THREADS, attributes="")
 class BatchConstructor(ConstructiveLearner):
-    """Construct every feature of one operator, and keep those that part all rows best.
+    """Apply every operator to every column and pair, and keep what parts all rows best.
 
     The number of candidates grows with the square of the number of columns. They are scored a block
     at a time, and only the best are kept in memory. `FCTreeClassifier` looks at far fewer.
@@ -116,8 +118,9 @@ class BatchConstructor(ConstructiveLearner):
     Attributes
     ----------
     features_ : tuple of Feature
-        The kept features, best first; `gain` is in bits per row with "entropy", a share of the sum
-        of squares for numbers.
+        The kept features, best first. `gain` is that of the best split of all rows: in bits per
+        row with "entropy", a share of the sum of squares for numbers. It is not a share of the
+        gain of all splits, as that of trees is.
     n_candidates_ : int
         Features that were scored.
     n_features_in_ : int
@@ -204,13 +207,16 @@ class BatchConstructor(ConstructiveLearner):
             The fitted constructor.
         """
         if y is None:
-            raise ValueError("requires y to be passed, but the target y is None.")
+            raise ValueError(
+                "BatchConstructor requires y to be passed, but the target y is None; give classes "
+                "or numbers."
+            )
         matrix, operators = self._read_table(X)
         target, scoring = self._any_target(y, sample_weight, len(matrix))
         if self.operators is None and not self._schema.is_numeric:
             # Without tests for a level, features could not use a Category at all.
             operators = (*operators, *resolve_operators(["is"]))
-        self._construction = plan(self._schema, operators, 0)
+        self._construction = plan(self, self._schema, operators, 0)
         limits = Limits(None, None, 2, self.min_samples_leaf, 0.0, None)
         settings = make_settings(
             limits, self._construction, len(matrix), many_thresholds=1, **scoring
@@ -222,21 +228,23 @@ class BatchConstructor(ConstructiveLearner):
         with compilation_notice():
             scorer = _Scorer(self, matrix, target, settings)
             self.n_candidates_ = scorer.run(candidates, best)
-        listed = self._list(best.ranked(), scorer.unit)
+        listed = self._list([] if is_constant(target) else best.ranked(), scorer.unit)
         self.features_ = tuple(self._choose(listed, wanted, matrix, target.weights))
         self._learn_fill(matrix, target.weights)
         return self
 
     def _list(self, kept: list[Kept], unit: float) -> list[Feature]:
-        """Make features of kept candidates."""
+        """Make features of the kept candidates that gain something."""
         schema = self._schema
         users = user_operators(self._construction.operators)
         features = []
         for score, _, program in kept:
+            if score <= 0.0:
+                break
             expression = from_program(
                 np.array(program, np.int32), schema.names, schema.domains, schema.levels, users
             )
-            features.append(Feature.of(expression, max(0.0, score / unit)))
+            features.append(Feature.of(expression, score / unit))
         return features
 
     def _choose(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
+
+import numpy as np
 
 from featurewright.estimators.construction import Construction, count_levels, named_operators
 from featurewright.estimators.parameters import flag, whole_number
-from featurewright.expressions import Operator, resolve_operators
+from featurewright.expressions import Domain, Operator, resolve_operators
+from featurewright.kernels.nodes import Target
 from featurewright.kernels.search import WEIGHTED
 from featurewright.tables import Schema
 from featurewright.trees.grammar import build_grammar, compile_operators
@@ -14,6 +18,8 @@ from featurewright.trees.weighing import usable_operators
 
 SIX = ("sqrt", "square", "add", "sub", "mul", "gaussian")
 _MAX_WIDTH = 127  # symbols; six binary operators on top of one another
+MAX_ORDER = _MAX_WIDTH - 1  # operators of one operand add a symbol each
+_KINDS = {Domain.REAL: "numbers", Domain.BOOLEAN: "booleans", Domain.CATEGORY: "categories"}
 
 
 def six_or_named(learner: Any) -> tuple[Operator, ...]:
@@ -30,11 +36,30 @@ def check_output(learner: Any) -> None:
         whole_number("n_features_out", learner.n_features_out, 1)
 
 
+def is_constant(target: Target) -> bool:
+    """Tell whether all rows that count have the same target; gains are rounding errors then."""
+    rows = target.weights > 0
+    if len(target.codes):
+        return not np.ptp(target.codes[rows])
+    return not np.ptp(target.sums[:, rows] / target.weights[rows], axis=1).any()
+
+
 def plan(
-    schema: Schema, operators: tuple[Operator, ...], budget: int, max_order: int = 1
+    learner: Any,
+    schema: Schema,
+    operators: tuple[Operator, ...],
+    budget: int,
+    max_order: int = 1,
 ) -> Construction:
     """Work out what a fit constructs features from: operators that find operands."""
     used = usable_operators(operators, schema.domains, max_order)
+    if operators and not used and learner.operators is not None:
+        counts = Counter(Domain(int(domain)) for domain in schema.domains)
+        raise ValueError(
+            f"operators={[operator.name for operator in operators]} find no operands among columns "
+            f"of these kinds: {', '.join(f'{_KINDS[kind]} ({counts[kind]})' for kind in counts)}; "
+            "name operators that take such columns, or leave operators out."
+        )
     widest = max((operator.arity for operator in used), default=1)
     width = 1
     for _ in range(max_order):

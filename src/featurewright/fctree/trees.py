@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import defaultdict
 from dataclasses import replace
 from typing import Any
@@ -15,28 +16,35 @@ from featurewright.estimators.documentation import FITTED, THREADS, documented
 from featurewright.estimators.ensembles import GrownClassifier, GrownEnsemble, GrownRegressor
 from featurewright.estimators.parameters import flag, rows_or_share, whole_number
 from featurewright.expressions import Feature, Operator, parse_budget
-from featurewright.fctree.planning import check_output, plan, six_or_named
+from featurewright.fctree.planning import MAX_ORDER, check_output, is_constant, plan, six_or_named
 from featurewright.kernels.nodes import Target
 from featurewright.trees.features import list_features, rank_programs, spell_level_tests
+from featurewright.trees.forest import Forest
 from featurewright.trees.grammar import user_operators
 from featurewright.trees.growth import Job
+from featurewright.trees.threads import Halt
 from featurewright.trees.weighing import list_operators
 
 CONSTRUCTION = """
 n_estimators : int, default=1
-    Number of trees. The features of several are merged; predictions are means.
+    Number of trees. All see all rows and differ in the operators and columns they draw. The
+    features of several are merged; predictions are means.
 n_constructed : int or str, default="1n"
     Features constructed at each node; "3.5n" stands for three and a half times the number of
     columns.
 operators : sequence of str or Operator, optional
     What features are constructed with, by name or as `Operator`. By default sqrt, square, add,
-    sub, mul and gaussian. Operators that find no columns of their kind are left out.
+    sub, mul and gaussian. Operators that find no columns of their kind are left out; where that
+    leaves none of those named, they are refused. None at all, `[]`, makes the plain tree.
 weighting : bool, default=True
-    Whether operators that gained more are drawn more often further down. Without it all are drawn
-    alike.
+    Whether nodes change the weights by which operators are drawn below them: that of each operator
+    drawn is multiplied by exp(-1 / (1 + mean gain)). Of two that were drawn, the weight of the
+    one that gained more rises against the other's; that of one not drawn rises against both.
+    Without it all are drawn alike.
 max_order : int, default=1
     Operators on top of one another: with 2 or more, operands may be features that were chosen
-    further up on the path.
+    further up on the path. Expressions hold up to 127 symbols, which allows 6 with operators of
+    two operands, 4 with three and 126 with one.
 criterion : str, optional
     How splits are scored. Classifiers: "entropy" (the default), "gain_ratio", "gini",
     "kearns_mansour" or "normalized_gain". Regressors: "squared_error".
@@ -55,14 +63,16 @@ min_gain : float, default=0.0
 class_weight : dict, "balanced" or None, default=None
     Weights of the classes; classifiers only.
 n_features_out : int, optional
-    Features that `transform` computes, the best ones; all by default.
+    Features that `transform` computes, the best ones; all by default, which is as many as the trees
+    have distinct tests. With `include_original` constructed ones alone are counted.
 include_original : bool, default=False
     Whether `transform` gives all original columns, before the constructed ones, and not only those
     that were chosen.
 keep_missing : bool, default=False
     Whether `transform` leaves undefined values missing instead of filling in the median of `fit`.
 max_time : float, optional
-    Seconds after which growing stops; what was grown by then is the result.
+    Seconds after which growing stops; what was grown by then is the result, with a warning where
+    that is not even a first split.
 random_state : int, RandomState or None, default=None
     Seed; the result is the same for any `n_jobs`.
 """
@@ -135,19 +145,19 @@ class FCTreeParameters(GrownEnsemble):
 
     def _check_output(self) -> None:
         check_output(self)
+        whole_number("max_order", self.max_order, 1, most=MAX_ORDER)
 
     def _wanted_operators(self) -> tuple[Operator, ...]:
         flag("weighting", self.weighting)
         return six_or_named(self)
 
     def _plan(self, operators: Any) -> Construction:
-        max_order = whole_number("max_order", self.max_order, 1)
         budget = parse_budget(self.n_constructed, self._schema.n_columns, "n_constructed")
-        return plan(self._schema, operators, budget, max_order)
+        return plan(self, self._schema, operators, budget, int(self.max_order))
 
     def _limits(self, n_rows: int) -> Limits:
         least = rows_or_share("min_samples", self.min_samples, n_rows, 2)
-        # All candidates see all rows of their node, so that the gains weights follow are exact.
+        # All candidates see all rows of their node, so that weights follow gains on all rows.
         return Limits(
             self.max_depth, self.max_leaf_nodes, least, self.min_samples_leaf, self.min_gain, None
         )
@@ -168,6 +178,19 @@ class FCTreeParameters(GrownEnsemble):
             max_order=int(self.max_order),
         )
         return replace(job, weighing=weighing)
+
+    def _grow_batches(
+        self, job: Job, seeds: list[int], before: Forest | None, on_done: Any, halt: Halt
+    ) -> list[Forest]:
+        trees = super()._grow_batches(job, seeds, before, on_done, halt)
+        nothing = len(trees) == 1 and trees[0].n_leaves == 1 and not is_constant(job.target)
+        if halt.flag[0] and nothing:
+            warnings.warn(
+                f"max_time={self.max_time:g} was over before the root was split, so there are no "
+                "features and all rows are predicted alike; allow more time.",
+                stacklevel=4,
+            )
+        return trees
 
     def _note_features(
         self, matrix: npt.NDArray[np.float32], weights: npt.NDArray[np.floating[Any]]
@@ -223,8 +246,9 @@ class FCTreeClassifier(GrownClassifier, FCTreeParameters):
     """A decision tree that constructs features at its nodes and learns which operators pay.
 
     Each node tests the best of the original columns and of a number of features, each made by one
-    operator from random columns. Operators are drawn by weights: those whose features gained more
-    at a node weigh more in the nodes below it. A column or feature is tested once on each path.
+    operator from random columns. Operators are drawn by weights. Those drawn at a node weigh less
+    below it, and the less their features gained the more so; those not drawn keep their weight. A
+    column or feature is tested once on each path.
 
     The features that nodes test are the result as well: `transform` computes them for another
     model.
