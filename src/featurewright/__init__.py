@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import typing
+
 from featurewright import datasets, metrics
 from featurewright.constructive import (
     ConstructiveBoostingClassifier,
@@ -21,14 +24,16 @@ from featurewright.expressions import (
     Real,
     register_operator,
 )
-from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
-from featurewright.landmarks import (
-    KernelFeatureEnsembleClassifier,
-    KernelFeatureEnsembleRegressor,
-    LandmarkKernelFeatures,
-)
-from featurewright.paths import ForestPathEncoder
-from featurewright.recursive import RecursiveSelectiveClassifier, RecursiveSelectiveTransformer
+
+if typing.TYPE_CHECKING:
+    from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
+    from featurewright.landmarks import (
+        KernelFeatureEnsembleClassifier,
+        KernelFeatureEnsembleRegressor,
+        LandmarkKernelFeatures,
+    )
+    from featurewright.paths import ForestPathEncoder
+    from featurewright.recursive import RecursiveSelectiveClassifier, RecursiveSelectiveTransformer
 
 __version__ = "0.1.0"
 
@@ -59,3 +64,30 @@ __all__ = [
     "metrics",
     "register_operator",
 ]
+
+# Rooms that need much of scikit-learn are imported when one of their names is first used.
+_LATER = {
+    "BatchConstructor": "fctree",
+    "FCTreeClassifier": "fctree",
+    "FCTreeRegressor": "fctree",
+    "ForestPathEncoder": "paths",
+    "KernelFeatureEnsembleClassifier": "landmarks",
+    "KernelFeatureEnsembleRegressor": "landmarks",
+    "LandmarkKernelFeatures": "landmarks",
+    "RecursiveSelectiveClassifier": "recursive",
+    "RecursiveSelectiveTransformer": "recursive",
+}
+
+
+def __getattr__(name: str) -> typing.Any:
+    """Import the room of a name that is used for the first time."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the names that are not imported yet too."""
+    return sorted({*globals(), *__all__})

@@ -364,7 +364,6 @@ def test_a_candidate_compared_by_few_thresholds_ends_with_one_of_many():
             settings, grammar = make_settings(max_depth=1, **way), make_grammar([0], ())
             gains.append(grow(columns, target, settings, grammar=grammar, seed=seed).gain[0])
         few, many, raw, both = gains
-        assert many == pytest.approx(raw, rel=1e-5)
-        assert min(few, both) >= many * (1 - 1e-5)
-        finer += few == pytest.approx(many, rel=1e-5)
+        assert min(few, both, many) >= raw * (1 - 1e-5)  # the bins are tried in any case
+        finer += many > raw * (1 + 1e-5)
     assert finer >= 5

@@ -136,7 +136,7 @@ def test_refining_finds_the_threshold_that_separates_two_classes(seed, n):
     x = np.exp(rng.normal(0, 4, n)).astype(np.float32)
     cut = np.sort(x)[rng.integers(1, n)]
     codes = (x >= cut).astype(np.int64)
-    settings = make_settings()
+    settings = make_settings(many_thresholds=1)
     node = make_node(class_target(codes), settings)
     state = make_state(seed + 1)
     state["best_score"] = 0.0

@@ -305,9 +305,10 @@ def find_split(
         return
     zero = np.int64(0)
     call_kernel(settings.runner, (tally.best, zero, columns, row_ids, start, n, users, desk))
-    # Second-order boosting corrects in the next round what coarse thresholds leave.
-    exact = settings.l2 > _ZERO or n <= EXACT_ROWS
-    coarse = not settings.random_threshold and (state.best_few or not exact)
+    # The next round of second-order boosting corrects what coarse thresholds leave, and an average
+    # of trees forgives it.
+    zooms = settings.many_thresholds and settings.l2 == _ZERO and n > EXACT_ROWS
+    coarse = not settings.random_threshold and (state.best_few or zooms)
     apart = state.best_threshold == APART
     if coarse and not state.best_is_level and not apart:
         call_kernel(

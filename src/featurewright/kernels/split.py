@@ -350,7 +350,7 @@ def refine_threshold(values, rows, n, n_stats, settings, bench, state):
     """
     row, no = np.int64(0), np.int64(0)
     n_bins = put_into_bins(values, row, n, bench, no, state)
-    for _ in range(ZOOMS):
+    for _ in range(ZOOMS if settings.many_thresholds else 1):
         fill_bins(rows, n, n_stats, settings, bench, n_bins)
         score = best_of_bins(rows, n_stats, settings, bench, n_bins, no, state)
         # An equally good one lies halfway between two values instead of on one.
