@@ -33,6 +33,16 @@ def test_xor_is_the_product_at_the_root_and_two_leaves(seed):
     assert max(weights, key=weights.get) == "mul"
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_xor_up_to_its_axes_has_two_leaves_too(seed):
+    X = np.random.default_rng(seed).uniform(-1, 1, size=(2000, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    tree = FCTreeClassifier(n_constructed="10n", random_state=seed).fit(X, y)
+    assert tree.get_feature_names_out().tolist() == ["x0 * x1"]
+    assert tree.forest_.n_leaves == 2
+    assert tree.score(X, y) == 1.0
+
+
 def test_a_plain_tree_needs_more_leaves_for_xor():
     X, y = quadrants()
     plain = FCTreeClassifier(operators=[], random_state=0).fit(X, y)
