@@ -190,3 +190,13 @@ def test_one_class_is_shown_plainly():
 def test_a_member_must_be_a_classifier():
     with pytest.raises(ValueError, match=r"estimator=Ridge\(\) is not a classifier"):
         RecursiveSelectiveClassifier(Ridge()).fit(ROWS, Y)
+
+
+def test_rows_to_transform_with_infinity_or_an_overflowing_number_are_refused():
+    model = RecursiveSelectiveTransformer(1, random_state=0).fit(ROWS, Y)
+    for bad, word in ((np.inf, "infinity"), (-np.inf, "infinity"), (1.7e308, "e\\+308")):
+        rows = ROWS.copy()
+        rows[3] = bad
+        rows[4, 0] = np.nan
+        with pytest.raises(ValueError, match=word):
+            model.transform(rows)

@@ -40,6 +40,7 @@ from featurewright.tables import (
     MultiTarget,
     Schema,
     apply_table,
+    check_range,
     check_weights,
     fit_table,
     holds_numbers,
@@ -310,7 +311,7 @@ class RecursiveSelective(BaseEstimator):
         if is_sparse(X):
             matrix, _ = read_sparse(self, X, self._schema)
         else:
-            matrix = apply_table(self, self._schema, X, dtype=np.float64, order="C")
+            matrix = apply_table(self, self._schema, X, dtype=np.float64, order="C", any_range=True)
         return self._inputs.columns(matrix, keep_gaps=True)
 
     @property
@@ -332,10 +333,11 @@ class RecursiveSelective(BaseEstimator):
         part = slice(first * width, last * width)
         matrix, offset = self._joined[:, part], self._offset[part]
         blocks = _affine(columns, matrix, offset)
-        # A missing number spoils every component of its row, so that one of them tells.
-        gaps = np.flatnonzero(np.isnan(blocks[:, 0]))
-        if gaps.size:
-            blocks[gaps] = _affine(filled(columns[gaps], self._inputs.fill), matrix, offset)
+        # A missing or infinite number spoils every component of its row: one of them tells.
+        spoilt = np.flatnonzero(~np.isfinite(blocks[:, 0]))
+        if spoilt.size:
+            check_range(columns[spoilt])
+            blocks[spoilt] = _affine(filled(columns[spoilt], self._inputs.fill), matrix, offset)
         return blocks
 
 

@@ -1,6 +1,13 @@
 """The one door in: any frame or array becomes a typed matrix, names and a target."""
 
-from featurewright.tables.door import FLOAT_MAX, apply_table, encode, fit_table, learn_schema
+from featurewright.tables.door import (
+    FLOAT_MAX,
+    apply_table,
+    check_range,
+    encode,
+    fit_table,
+    learn_schema,
+)
 from featurewright.tables.schema import EncodedTable, Schema, check_input_names
 from featurewright.tables.sparse import is_sparse, read_sparse
 from featurewright.tables.targets import (
@@ -24,6 +31,7 @@ __all__ = [
     "apply_table",
     "check_input_names",
     "check_length",
+    "check_range",
     "check_weights",
     "encode",
     "fit_table",
