@@ -14,7 +14,7 @@ from featurewright.kernels.programs import UserFunctions
 from featurewright.paths.numbering import Numbering
 from featurewright.trees.forest import Forest, over_rows
 
-_BLOCK = 64  # rows whose paths are written tree by tree
+_BLOCK = 512  # rows whose paths are written tree by tree
 _FOLDED_ROWS = 256  # rows whose paths are written in full before they are put into buckets
 
 # Starts of the rows, column numbers and values of a sparse matrix.
