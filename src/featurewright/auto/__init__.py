@@ -1,0 +1,1 @@
+"""The main job: a table and a target in, better features out."""
