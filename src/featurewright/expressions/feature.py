@@ -63,6 +63,10 @@ class Feature:
         """Return the expression as LaTeX, without dollar signs."""
         return self.expression.latex()
 
+    def mathml(self) -> str:
+        """Return the expression as MathML, which browsers draw; names are escaped."""
+        return self.expression.mathml()
+
     def sympy(self) -> Any:
         """Return the expression as a SymPy object."""
         return self.expression.sympy()
