@@ -55,12 +55,12 @@ def test_latex(text, expected) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("x_1", "<mtext>x_1</mtext>"),
+        ("x_1", "<mi>x_1</mi>"),
         ("square(a / b)", "<msup><mrow><mo>(</mo><mfrac><mi>a</mi><mi>b</mi></mfrac><mo>)</mo>"),
         ("a < b", "<mi>a</mi><mo>&lt;</mo><mi>b</mi>"),
         ("sqrt(a)", "<msqrt><mrow><mo>|</mo><mi>a</mi><mo>|</mo></mrow></msqrt>"),
-        ("own(a, b)", "<mtext>own</mtext><mrow><mo>(</mo><mrow><mi>a</mi><mo>,</mo><mi>b</mi>"),
-        ("colour is 'red'", "<mtext>colour</mtext><mo>=</mo><mtext>“red”</mtext>"),
+        ("own(a, b)", "<mi>own</mi><mrow><mo>(</mo><mrow><mi>a</mi><mo>,</mo><mi>b</mi>"),
+        ("colour is 'red'", "<mi>colour</mi><mo>=</mo><mi>“red”</mi>"),
         ("not p", "<mo>¬</mo><mi>p</mi>"),
     ],
 )
@@ -74,9 +74,7 @@ def test_mathml_is_well_formed(expression) -> None:
     assert ElementTree.fromstring(expression.mathml()).tag == "math"
 
 
-@pytest.mark.parametrize(
-    "name", ["</mtext><script>", "\x00\x1b", "\ud800", "\u202egnp", "n" * 10_000]
-)
+@pytest.mark.parametrize("name", ["</mi><script>", "\x00\x1b", "\ud800", "\u202egnp", "n" * 10_000])
 def test_mathml_of_hostile_names(name) -> None:
     drawn = Column(0, name, Real).mathml()
     (leaf,) = ElementTree.fromstring(drawn)

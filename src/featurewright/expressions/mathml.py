@@ -107,16 +107,15 @@ def _around(opening: str, content: Element, closing: str) -> Element:
 
 
 def _column(node: Column) -> tuple[Element, int]:
-    """Write a column: a letter as a variable, anything longer as text."""
-    letter = len(node.name) == 1 and node.name.isalpha()
-    return _leaf("mi" if letter else "mtext", shorten(node.name)), ATOM
+    """Write a column; browsers slant a single letter, and take text for mere space."""
+    return _leaf("mi", shorten(node.name)), ATOM
 
 
 def _call(node: Call, parts: list[tuple[Element, int]]) -> tuple[Element, int]:
     """Draw an operator around its drawn arguments, bracketed as LaTeX brackets them."""
     name = node.operator.name
     if node.parameter is not None:
-        label = _leaf("mtext", shorten(f"“{node.parameter[1]}”"))
+        label = _leaf("mi", shorten(f"“{node.parameter[1]}”"))
         return _row(parts[0][0], _leaf("mo", "="), label), COMPARISON
     precedence, wanted = levels(name, len(parts))
     arguments = [
@@ -135,7 +134,7 @@ def _call(node: Call, parts: list[tuple[Element, int]]) -> tuple[Element, int]:
 def _function(name: str, arguments: list[Element]) -> Element:
     """Draw a function by its name and its arguments in parentheses."""
     listed = [part for argument in arguments for part in (_leaf("mo", ","), argument)][1:]
-    return _row(_leaf("mtext", shorten(name)), _around("(", _row(*listed), ")"))
+    return _row(_leaf("mi", shorten(name)), _around("(", _row(*listed), ")"))
 
 
 def _gaussian(first: Element, second: Element) -> Element:

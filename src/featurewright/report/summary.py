@@ -1,0 +1,249 @@
+"""A fitted search as a dict of plain values: the only thing the page is drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import featurewright
+from featurewright.expressions import Feature
+from featurewright.report.scores import Score
+
+ORIGINAL = "original"
+"""The method that constructs nothing: what all others are compared with."""
+
+CLEAR = 2.0
+"""A gain of that many standard errors is called clear."""
+
+ORIGINAL_KINDS = ("number", "missing", "level", "frequency")
+"""Kinds of output columns that come from one original column."""
+
+ESTIMATORS = {
+    "linear": "linear model",
+    "knn": "nearest neighbours",
+    "boosting": "boosting",
+}
+TASKS = {
+    "classification": "classification",
+    "regression": "regression",
+    "multilabel": "several labels",
+}
+
+
+def summarize(model: Any) -> dict[str, Any]:
+    """Collect what a fitted `AutoFeatures` found, as plain values for JSON.
+
+    Parameters
+    ----------
+    model : AutoFeatures
+        Fitted.
+
+    Returns
+    -------
+    dict
+        ``verdict`` (``keep_original``, ``clear``, ``sentence``), ``before``, ``after`` and ``gain``
+        (value, spread, text), ``estimators``, ``methods``, ``features``, ``columns`` that are not
+        formulas, ``left_out`` and what was asked: ``task``, ``target``, ``score``.
+
+    Examples
+    --------
+    >>> from featurewright.report import summarize
+    >>> summarize("a model")
+    Traceback (most recent call last):
+    ...
+    TypeError: A report needs a fitted AutoFeatures, got str: fit one first.
+    """
+    if not hasattr(model, "results_") or not hasattr(model, "best_method_"):
+        raise TypeError(
+            f"A report needs a fitted AutoFeatures, got {type(model).__name__}: fit one first."
+        )
+    score = Score(str(model.scoring_))
+    methods = [_method(result, score, model.best_method_) for result in model.results_]
+    estimators = [_estimator(entry, score) for entry in model.estimator_scores_]
+    features = _features(model)
+    names = {feature["name"] for feature in features}
+    originals, others = _other_columns(model, names)
+    profile = getattr(model, "profile_", None) or {}
+    return {
+        "version": featurewright.__version__,
+        "task": TASKS.get(model.task_, str(model.task_)),
+        "target": None if model.target_name_ is None else str(model.target_name_),
+        "columns_in": int(model.n_features_in_),
+        "columns_out": len(model.columns_),
+        "originals_out": originals,
+        "score": {
+            "scoring": score.scoring,
+            "name": score.name,
+            "is_share": score.is_share,
+            "meaning": score.meaning,
+            "lower_is_better": score.lower_is_better,
+        },
+        "folds": len(model.gain_per_fold_),
+        "best_method": str(model.best_method_),
+        "before": _amount(score, model.baseline_score_, _spread_of(methods, ORIGINAL)),
+        "after": _amount(score, model.score_, _spread_of(methods, model.best_method_)),
+        "gain": {
+            "value": float(model.gain_),
+            "error": float(model.gain_std_),
+            "text": score.difference(model.gain_),
+            "error_text": score.error(model.gain_std_),
+        },
+        "verdict": _verdict(model, score, estimators, len(features) + len(others)),
+        "estimators": estimators,
+        "methods": methods,
+        "classes": list(profile.get("classes", [])),
+        "profiled_rows": int(profile.get("rows", 0)),
+        "features": features,
+        "columns": others,
+        "left_out": [
+            {"name": str(name), "reason": str(reason)} for name, reason in model.left_out_.items()
+        ],
+    }
+
+
+def estimator_name(name: str) -> str:
+    """Say which model is meant."""
+    return ESTIMATORS.get(name, name)
+
+
+def _amount(score: Score, value: float, spread: float) -> dict[str, Any]:
+    """Give a score with its spread, as numbers and as text."""
+    return {
+        "value": score.value(float(value)),
+        "spread": float(spread),
+        "text": score.text(float(value)),
+        "spread_text": score.spread(float(spread)),
+    }
+
+
+def _spread_of(methods: Sequence[dict[str, Any]], name: str) -> float:
+    """Find the spread of a method across folds."""
+    found = [method["std"] for method in methods if method["name"] == name and method["std"]]
+    return float(found[0]) if found else 0.0
+
+
+def _verdict(
+    model: Any, score: Score, estimators: Sequence[dict[str, Any]], n_new: int
+) -> dict[str, Any]:
+    """Say in one sentence what to do."""
+    tried = sum(
+        result["status"] in {"done", "stopped"} and result["method"] != ORIGINAL
+        for result in model.results_
+    )
+    whom = estimators[0]["name"] if estimators else "the model"
+    keep = model.best_method_ == ORIGINAL or n_new == 0
+    clear = float(model.gain_) > CLEAR * float(model.gain_std_)
+    if keep:
+        searched = f"{tried} method{'s' * (tried != 1)} tried" if tried else "no method was tried"
+        sentence = (
+            f"Keep the original columns: {searched}, and no constructed feature raised the "
+            f"held-out {score.name} of the {whom} beyond chance."
+            if tried
+            else "Keep the original columns: no method could be tried in the time given."
+        )
+        return {"keep_original": True, "clear": True, "sentence": sentence}
+    columns = f"{n_new} constructed column{'s' * (n_new != 1)}"
+    change = "lower" if score.lower_is_better else "raise"
+    figures = (
+        f"the held-out {score.name} of the {whom} from {score.text(model.baseline_score_)} to "
+        f"{score.text(model.score_)}"
+    )
+    sentence = (
+        f"Use the new features: {columns} {change} {figures}."
+        if clear
+        else f"The new features may help: {columns} {change} {figures}, but a difference of that "
+        "size can be chance; check them on more rows."
+    )
+    return {"keep_original": False, "clear": clear, "sentence": sentence}
+
+
+def _method(result: dict[str, Any], score: Score, best: str) -> dict[str, Any]:
+    """Describe one method."""
+    folds = [score.value(float(value)) for value in result["fold_scores"]]
+    scored = bool(folds)
+    mean, gain = result.get("mean"), result.get("gain")
+    return {
+        "name": str(result["method"]),
+        "is_best": result["method"] == best,
+        "is_original": result["method"] == ORIGINAL,
+        "status": str(result["status"]),
+        "reason": str(result.get("reason", "")),
+        "seconds": float(result["seconds"]),
+        "n_features": int(result["n_features"]) if result.get("n_features") is not None else None,
+        "folds": folds,
+        "mean": score.value(float(mean)) if scored and mean is not None else None,
+        "std": float(result["std"]) if scored and result.get("std") is not None else None,
+        "mean_text": score.text(float(mean)) if scored and mean is not None else "",
+        "std_text": score.spread(float(result["std"] or 0)) if scored else "",
+        "gain": score.value(float(gain)) if scored and gain is not None else None,
+        "gain_error": float(result.get("gain_std") or 0) if scored else None,
+        "gain_text": score.difference(float(gain)) if scored and gain is not None else "",
+        "gain_error_text": score.error(float(result.get("gain_std") or 0)) if scored else "",
+    }
+
+
+def _estimator(entry: dict[str, Any], score: Score) -> dict[str, Any]:
+    """Compare one model with and without the features."""
+    before = np.asarray(entry["before"], dtype=np.float64)
+    after = np.asarray(entry["after"], dtype=np.float64)
+    paired = after - before
+    error = float(np.std(paired, ddof=1) / np.sqrt(len(paired))) if len(paired) > 1 else 0.0
+    gain = float(np.mean(paired))
+    return {
+        "name": estimator_name(str(entry["estimator"])),
+        "before": _amount(score, float(np.mean(before)), float(np.std(before))),
+        "after": _amount(score, float(np.mean(after)), float(np.std(after))),
+        "gain": score.value(gain),
+        "gain_error": error,
+        "gain_text": score.difference(gain),
+        "gain_error_text": score.error(error),
+        "verdict": "better"
+        if gain > CLEAR * error
+        else "worse"
+        if gain < -CLEAR * error
+        else "no clear difference",
+    }
+
+
+def _features(model: Any) -> list[dict[str, Any]]:
+    """List the readable features with what is known about their columns."""
+    features: Sequence[Feature] = model.features_
+    profile = getattr(model, "profile_", None) or {"columns": []}
+    profiles = {column["name"]: column for column in profile["columns"]}
+    largest = max((float(feature.gain) for feature in features), default=0.0)
+    return [
+        {
+            "rank": rank,
+            "name": feature.name,
+            "mathml": feature.mathml(),
+            "latex": feature.latex(),
+            "gain": float(feature.gain),
+            "share": float(feature.gain) / largest if largest > 0 else 0.0,
+            "size": feature.expression.size,
+            "inputs": _inputs(feature),
+            "profile": profiles.get(feature.name),
+        }
+        for rank, feature in enumerate(features, start=1)
+    ]
+
+
+def _inputs(feature: Feature) -> list[str]:
+    """Name the columns a feature is computed from, each once."""
+    names: dict[str, None] = {}
+    feature.expression.fold(lambda node: names.setdefault(node.name), lambda _, __: None)
+    return list(names)
+
+
+def _other_columns(model: Any, formulas: set[str]) -> tuple[int, list[dict[str, Any]]]:
+    """Count the original columns, and list constructed ones that are no formulas."""
+    originals, others = 0, []
+    for column in model.columns_:
+        if column.kind in ORIGINAL_KINDS:
+            originals += 1
+        elif column.name not in formulas:
+            others.append(
+                {"name": str(column.name), "kind": str(column.kind), "source": str(column.source)}
+            )
+    return originals, others
