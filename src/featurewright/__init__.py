@@ -26,6 +26,7 @@ from featurewright.expressions import (
 )
 
 if typing.TYPE_CHECKING:
+    from featurewright.export import load, save
     from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
     from featurewright.landmarks import (
         KernelFeatureEnsembleClassifier,
@@ -61,8 +62,10 @@ __all__ = [
     "RecursiveSelectiveClassifier",
     "RecursiveSelectiveTransformer",
     "datasets",
+    "load",
     "metrics",
     "register_operator",
+    "save",
 ]
 
 # Rooms that need much of scikit-learn are imported when one of their names is first used.
@@ -76,6 +79,8 @@ _LATER = {
     "LandmarkKernelFeatures": "landmarks",
     "RecursiveSelectiveClassifier": "recursive",
     "RecursiveSelectiveTransformer": "recursive",
+    "load": "export",
+    "save": "export",
 }
 
 

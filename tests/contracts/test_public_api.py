@@ -33,8 +33,10 @@ PUBLIC = [
     "RecursiveSelectiveClassifier",
     "RecursiveSelectiveTransformer",
     "datasets",
+    "load",
     "metrics",
     "register_operator",
+    "save",
 ]
 MODULES = ("datasets", "metrics")
 PUBLIC_DATASETS = [

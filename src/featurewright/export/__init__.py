@@ -1,0 +1,8 @@
+"""What leaves the process: model files."""
+
+from __future__ import annotations
+
+from featurewright.export.files import load, save
+from featurewright.export.stored.errors import ModelFileError
+
+__all__ = ["ModelFileError", "load", "save"]
