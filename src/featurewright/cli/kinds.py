@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from featurewright.cli.problems import Problem
+from featurewright.cli.problems import UserError
 from featurewright.expressions import Domain
 from featurewright.tables import Schema
 
@@ -76,7 +76,7 @@ def kinds_of(model: Any) -> dict[str, Kind]:
     """Tell what each column held that a model was fitted on."""
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if not names:
-        raise Problem(
+        raise UserError(
             "The model was fitted on a table without column names, so a file cannot be matched "
             "with it: fit it on a data frame or with `featurewright fit`."
         )
@@ -112,7 +112,7 @@ def keep_types(
     needed = [name for name in absent if name not in optional]
     if needed:
         listed = ", ".join(map(repr, needed[:5])) + (", …" if len(needed) > 5 else "")
-        raise Problem(
+        raise UserError(
             f"The table lacks {listed}, which the model was fitted on: pass all columns of the fit."
         )
     missing = list(nulls)
@@ -151,7 +151,7 @@ def _refuse(name: str, wrong: pl.Series, expected: str) -> None:
     """Say which value is not what the fit saw."""
     wrong = wrong.drop_nulls()
     if not wrong.is_empty():
-        raise Problem(
+        raise UserError(
             f"Column {name!r} holds {wrong[0]!r}, but it held {expected} when the model was "
             f"fitted: correct the value, or name it with --null if it means a missing one."
         )

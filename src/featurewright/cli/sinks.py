@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from featurewright.cli.problems import Problem
+from featurewright.cli.problems import UserError
 from featurewright.cli.sources import FORMATS, ending_of
 from featurewright.cli.streams import COMPRESSIONS
 
@@ -26,14 +26,14 @@ class Sink(Protocol):
 def check_output(path: Path, *inputs: Path) -> None:
     """Refuse, before any work, a place that cannot be written to or that is an input."""
     if path.is_dir():
-        raise Problem(f"{path} is a folder, but a file to write is expected: add a file name.")
+        raise UserError(f"{path} is a folder, but a file to write is expected: add a file name.")
     if not path.parent.is_dir():
-        raise Problem(f"There is no folder {path.parent} to write {path.name} to: make it first.")
+        raise UserError(f"There is no folder {path.parent} to write {path.name} to: make it first.")
     if not os.access(path.parent, os.W_OK):
-        raise Problem(f"Files cannot be written to the folder {path.parent}: choose another one.")
+        raise UserError(f"Files cannot be written to the folder {path.parent}: choose another one.")
     for other in inputs:
         if path.exists() and other.exists() and path.samefile(other):
-            raise Problem(f"{path} is an input and would be overwritten: choose another name.")
+            raise UserError(f"{path} is an input and would be overwritten: choose another name.")
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def open_sink(path: Path) -> Iterator[Sink]:
     ending = ending_of(path)
     kind = FORMATS.get(ending)
     if kind is None or ending in {"txt", "data", "json"}:
-        raise Problem(
+        raise UserError(
             f"The name {path.name!r} does not say a format: end it with .csv, .tsv, .jsonl, "
             ".parquet or .arrow (text also with .gz, .bz2, .xz or .zst)."
         )
@@ -67,7 +67,7 @@ def open_sink(path: Path) -> Iterator[Sink]:
                 yield _Text(file, "\t" if ending in {"tsv", "tab"} else ",", kind)
         return
     if packing in COMPRESSIONS:
-        raise Problem(f"{path.name}: a {kind} file is packed already, leave .{packing} away.")
+        raise UserError(f"{path.name}: a {kind} file is packed already, leave .{packing} away.")
     with unfinished(path) as temporary:
         folder = temporary.with_name(temporary.name + "s")
         folder.mkdir()

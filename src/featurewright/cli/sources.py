@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from featurewright.cli.problems import Problem
+from featurewright.cli.problems import UserError, closest
 from featurewright.cli.streams import (
     COMPRESSIONS,
     SAMPLE,
@@ -81,7 +81,7 @@ class Source:
         """Read the whole table."""
         frames = list(self.batches())
         if not frames:
-            raise Problem(f"{self.path} has no rows: a table with a header and rows is expected.")
+            raise UserError(f"{self.path} has no rows: a table with a header and rows is expected.")
         return pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
 
     def batches(self) -> Iterator[pl.DataFrame]:
@@ -97,8 +97,9 @@ class Source:
                 else:
                     yield from self._columns()
         except pl.exceptions.PolarsError as error:
-            first = str(error).strip().splitlines()[0] if str(error).strip() else "unknown"
-            raise Problem(f"{self.path} cannot be read as {self.kind}: {first}.") from error
+            raise UserError(
+                f"{self.path} cannot be read as {self.kind}: {_cause(error)}"
+            ) from error
 
     def _csv(self) -> Iterator[pl.DataFrame]:
         """Read blocks of whole rows, every cell as text."""
@@ -119,12 +120,10 @@ class Source:
         first: list[str] = next((row for row in rows if row), [])
         if not self.header:
             return [f"column_{number + 1}" for number in range(len(first))], data
-        names = [
-            name.strip() or f"column_{number}" for number, name in enumerate(first, start=1)
-        ]
+        names = [name.strip() or f"column_{number}" for number, name in enumerate(first, start=1)]
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
-            raise Problem(
+            raise UserError(
                 f"{self.path} has more than one column called {twice[0]!r}: names must differ, "
                 "rename one."
             )
@@ -132,13 +131,15 @@ class Source:
 
     def _parse(self, data: bytes, names: list[str]) -> pl.DataFrame:
         """Cut rows into cells of text without surrounding space."""
+        # Under numbered names every block has the same columns, whatever its first row looks like.
+        numbers = self.delimiter.join(map(str, range(len(names))))
         frame = pl.read_csv(
-            io.BytesIO(data),
-            has_header=False,
+            io.BytesIO(numbers.encode("utf-8") + b"\n" + data),
             separator=self.delimiter,
-            schema=dict.fromkeys(names, pl.String),
+            infer_schema_length=0,
             quote_char='"',
         )
+        frame.columns = names
         return frame.with_columns(pl.all().str.strip_chars())
 
     def _json_lines(self) -> Iterator[pl.DataFrame]:
@@ -161,27 +162,34 @@ class Source:
             yield lazy.slice(start, step).collect()
 
 
+def _cause(error: Exception) -> str:
+    """Say in a sentence what polars stumbled over."""
+    lines = str(error).strip().splitlines() or ["unknown reason"]
+    if "more fields than defined" in lines[0]:
+        return "a row has more fields than the header; look for an unquoted delimiter in it."
+    return lines[0].rstrip(".") + "."
+
+
 def open_table(path: Path, *, delimiter: str | None = None, header: bool = True) -> Source:
     """Find out what a file is, by its content first and by its name where that leaves it open."""
     if not path.exists():
         near = [other.name for other in path.parent.glob("*")] if path.parent.is_dir() else []
-        from featurewright.cli.problems import did_you_mean
-
-        hint = did_you_mean(path.name, near) if near else "check the path."
-        raise Problem(f"There is no file {path}: {hint}")
+        meant = closest(path.name, near)
+        hint = f"did you mean {meant}?" if meant else "check the path."
+        raise UserError(f"There is no file {path}: {hint}")
     if path.is_dir():
-        raise Problem(f"{path} is a folder, but a file with a table is expected: name the file.")
+        raise UserError(f"{path} is a folder, but a file with a table is expected: name the file.")
     compression = compression_of(path)
     start = read_start(path, compression)
     if not start.strip():
-        raise Problem(f"{path} is empty: a table with a header and rows is expected.")
+        raise UserError(f"{path} is empty: a table with a header and rows is expected.")
     kind = _kind(path, start)
     if compression and kind in {"parquet", "arrow", "json"}:
-        raise Problem(f"{path} is a compressed {kind} file: unpack it first.")
+        raise UserError(f"{path} is a compressed {kind} file: unpack it first.")
     source = Source(path, kind, compression, header=header)
     if kind == "csv":
         if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii()):
-            raise Problem(f"The delimiter must be one character, got {delimiter!r}.")
+            raise UserError(f"The delimiter must be one character, got {delimiter!r}.")
         source.delimiter = delimiter or sniff_delimiter(start, whole=len(start) < SAMPLE)
     return source
 
@@ -193,14 +201,14 @@ def _kind(path: Path, start: bytes) -> str:
     if start.startswith(b"ARROW1"):
         return "arrow"
     if start.startswith((b"FEA1", b"\xff\xff\xff\xff")):
-        raise Problem(
+        raise UserError(
             f"{path} is an old Feather file or an Arrow stream, which cannot be read in parts: "
             "save it as an Arrow file or as Parquet."
         )
     first = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     kind = FORMATS.get(ending_of(path))
     if kind in {"parquet", "arrow"}:
-        raise Problem(f"{path} is no {kind} file, whatever its name says: check how it was made.")
+        raise UserError(f"{path} is no {kind} file, whatever its name says: check how it was made.")
     if kind == "json lines" or (kind is None and first == b"{"):
         return "json" if first == b"[" else "json lines"
     return "csv"

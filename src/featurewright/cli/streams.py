@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from featurewright.cli.problems import Problem
+from featurewright.cli.problems import UserError
 
 BLOCK = 8 * 1024 * 1024
 """Bytes read at a time."""
@@ -40,7 +40,7 @@ def _open_zst(path: Path, mode: str) -> Any:
     try:
         import zstandard
     except ImportError as error:
-        raise Problem(
+        raise UserError(
             f"{path} is compressed with Zstandard, which needs the package zstandard: install "
             "featurewright[cli]."
         ) from error
@@ -81,11 +81,11 @@ def unpacking(path: Path) -> Iterator[None]:
     try:
         yield
     except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
-        raise Problem(f"{path} is damaged: it cannot be unpacked ({error}).") from error
-    except Problem:
+        raise UserError(f"{path} is damaged: it cannot be unpacked ({error}).") from error
+    except UserError:
         raise
     except OSError as error:
-        raise Problem(f"{path} cannot be read: {error}.") from error
+        raise UserError(f"{path} cannot be read: {error}.") from error
 
 
 def text_rows(stream: BinaryIO, quote: bytes | None) -> Iterator[bytes]:
@@ -98,7 +98,7 @@ def text_rows(stream: BinaryIO, quote: bytes | None) -> Iterator[bytes]:
             yield data[:end]
         rest = data[end:]
         if len(rest) > MAX_ROW:
-            raise Problem(
+            raise UserError(
                 f"A row is longer than {MAX_ROW // 1024**2} MB, which looks like a quote that is "
                 "never closed: look for an odd number of quotes in the file."
             )

@@ -10,10 +10,7 @@ if TYPE_CHECKING:  # the trees import this module to draw themselves
     from featurewright.expressions.nodes import Call, Column, Expression
 
 from featurewright.expressions.latex import levels
-from featurewright.expressions.text import ATOM, COMPARISON
-
-MAX_NAME = 48
-"""A longer name is shown by its two ends."""
+from featurewright.expressions.text import ATOM, COMPARISON, printable, shorten
 
 _SIGNS = {
     "add": "+",
@@ -54,32 +51,6 @@ def mathml_of(expression: Expression) -> str:
     return tostring(_element("math", drawn), encoding="unicode")
 
 
-def shorten(name: str, length: int = MAX_NAME) -> str:
-    """Keep both ends of a long name.
-
-    Parameters
-    ----------
-    name : str
-        Any string.
-    length : int
-        The most characters to keep.
-
-    Returns
-    -------
-    str
-        The name, with an ellipsis in the place of what was left out.
-
-    Examples
-    --------
-    >>> shorten("abcdefghij", 5)
-    'abc…j'
-    """
-    if len(name) <= length:
-        return name
-    ending = length // 4
-    return name[: length - ending - 1] + "…" + name[len(name) - ending :]
-
-
 def _element(tag: str, *children: Element) -> Element:
     """Make an element around others."""
     element = Element(tag)
@@ -90,9 +61,7 @@ def _element(tag: str, *children: Element) -> Element:
 def _leaf(tag: str, text: str) -> Element:
     """Make an element around text, without the characters that XML cannot hold."""
     element = Element(tag)
-    element.text = "".join(
-        character if character.isprintable() or character == " " else "\ufffd" for character in text
-    )
+    element.text = printable(text)
     return element
 
 

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from featurewright.expressions.mathml import shorten
+from featurewright.expressions.text import shorten
 from featurewright.report.drawings import draw_estimators, draw_gains, draw_profile
 from featurewright.report.summary import summarize
 
