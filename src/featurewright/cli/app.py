@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -12,11 +13,18 @@ from featurewright.cli.commands import apply, demo, fit, look
 
 app = typer.Typer(
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="New here? Run [bold]featurewright demo[/bold]: it explains itself on a real table.",
 )
+
+
+def _help(command: Callable[..., None]) -> str:
+    """Give the description of a command, one line for each paragraph."""
+    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+    return "\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)
 
 
 def _version(value: bool) -> None:
@@ -26,18 +34,18 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(
+    help="Construct features for a table under supervision.\n\nGive it a table and a target; it "
+    "finds formulas that make a model better on rows it has not seen, proves it, and hands over "
+    "the columns, the model, SQL and a report."
+)
 def start(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Construct features for a table under supervision.
-
-    Give it a table and a target; it finds formulas that make a model better on rows it has not
-    seen, proves it, and hands over the columns, the model, SQL and a report.
-    """
+    """Read the options that stand before a command."""
 
 
 def _examples(lines: Sequence[str]) -> str:
@@ -45,11 +53,14 @@ def _examples(lines: Sequence[str]) -> str:
     return "[bold]Examples[/bold]\n\n" + "\n\n".join(f"  {line}" for line in lines)
 
 
-app.command(epilog=_examples(fit.EXAMPLES))(fit.fit)
-app.command(epilog=_examples(apply.TRANSFORM_EXAMPLES))(apply.transform)
-app.command(epilog=_examples(apply.PREDICT_EXAMPLES))(apply.predict)
-app.command(epilog=_examples(look.INSPECT_EXAMPLES))(look.inspect)
-app.command(epilog=_examples(look.SQL_EXAMPLES))(look.sql)
-app.command(epilog=_examples(look.REPORT_EXAMPLES))(look.report)
-app.command()(look.methods)
-app.command()(demo.demo)
+for command, examples in (
+    (fit.fit, fit.EXAMPLES),
+    (apply.transform, apply.TRANSFORM_EXAMPLES),
+    (apply.predict, apply.PREDICT_EXAMPLES),
+    (look.inspect, look.INSPECT_EXAMPLES),
+    (look.sql, look.SQL_EXAMPLES),
+    (look.report, look.REPORT_EXAMPLES),
+    (look.methods, ()),
+    (demo.demo, ()),
+):
+    app.command(help=_help(command), epilog=_examples(examples) if examples else None)(command)

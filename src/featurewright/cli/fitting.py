@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from featurewright.auto import AutoFeatures, standard_estimator
-from featurewright.auto.estimators import guess_task
+from featurewright.auto.targets import guess_task
 from featurewright.cli.problems import UserError, did_you_mean
 from featurewright.report.scores import Score
 

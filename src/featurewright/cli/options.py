@@ -22,15 +22,22 @@ from featurewright.cli.sources import Source
 
 P = ParamSpec("P")
 
+READING = "How the table is read"
+"""Heading of options in the help."""
+
 Table = Annotated[
     Path,
     typer.Argument(
         help="CSV or TSV (any delimiter), JSON lines, Parquet or Arrow; text also .gz, .bz2, .xz "
         "or .zst.",
         show_default=False,
+        metavar="TABLE",
     ),
 ]
-Model = Annotated[Path, typer.Argument(help="A file that `fit --out` wrote.", show_default=False)]
+Model = Annotated[
+    Path,
+    typer.Argument(help="A file that `fit --out` wrote.", show_default=False, metavar="MODEL"),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the full trace of an error.")]
@@ -41,15 +48,26 @@ Null = Annotated[
         help="Text that means a missing value in CSV; repeat it for several. By default: empty, "
         "NA, N/A, NaN, null and ?.",
         show_default=False,
+        metavar="TEXT",
+        rich_help_panel=READING,
     ),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(help="What separates the columns of a CSV.", show_default="found by itself"),
+    typer.Option(
+        help="What separates the columns of a CSV.",
+        show_default="found by itself",
+        metavar="CHARACTER",
+        rich_help_panel=READING,
+    ),
 ]
 NoHeader = Annotated[
     bool,
-    typer.Option("--no-header", help="The CSV has no header: columns are column_1, column_2, …"),
+    typer.Option(
+        "--no-header",
+        help="The CSV has no header: columns are column_1, column_2, …",
+        rich_help_panel=READING,
+    ),
 ]
 Out = Annotated[
     Path,
@@ -59,11 +77,16 @@ Out = Annotated[
         help="Where to write: .csv, .tsv, .jsonl, .parquet or .arrow; text also .gz, .bz2, .xz or "
         ".zst.",
         show_default=False,
+        metavar="FILE",
     ),
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option("--keep", help="A column to carry along, such as a key; repeat it for several."),
+    typer.Option(
+        "--keep",
+        help="A column to carry along, such as a key; repeat it for several.",
+        metavar="COLUMN",
+    ),
 ]
 KeepAll = Annotated[bool, typer.Option("--keep-all", help="Carry all columns along.")]
 

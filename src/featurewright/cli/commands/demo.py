@@ -31,12 +31,13 @@ N_FORMULAS = 8
 @ending_well
 def demo(
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder to write the results to.")
+        Path,
+        typer.Option("--out", "-o", help="The folder to write the results to.", metavar="FOLDER"),
     ] = FOLDER,
     seconds: Annotated[
         float, typer.Option("--time", help="Seconds to search.", metavar="SECONDS")
     ] = 20.0,
-    seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0, metavar="N")] = 0,
     debug: Debug = False,
 ) -> None:
     """Show the whole job on a real table that comes with the package: about a minute."""

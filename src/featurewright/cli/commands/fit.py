@@ -35,6 +35,7 @@ from featurewright.cli.sinks import check_output, unfinished
 from featurewright.cli.sources import open_table
 from featurewright.report import summarize, write_report
 
+WRITING: dict[str, Any] = {"rich_help_panel": "What is written"}
 EXAMPLES = (
     "featurewright fit customers.csv --target churned",
     "featurewright fit houses.parquet -t price --time 300 --estimator boosting",
@@ -53,6 +54,7 @@ def fit(
             "-t",
             help="The column to predict; repeat it for several yes/no labels.",
             show_default=False,
+            metavar="COLUMN",
         ),
     ],
     task: Annotated[Task, typer.Option(help="What the target is.")] = Task.AUTO,
@@ -66,38 +68,59 @@ def fit(
         str,
         typer.Option(
             help="What to try: all, readable (formulas only), or names with commas between; see "
-            "`featurewright methods`."
+            "`featurewright methods`.",
+            metavar="NAMES",
         ),
     ] = "all",
     features: Annotated[
         int | None,
-        typer.Option(help="The most columns to construct.", min=1, show_default="what helps"),
+        typer.Option(
+            help="The most columns to construct.", min=1, show_default="what helps", metavar="N"
+        ),
     ] = None,
     scoring: Annotated[
         str | None,
-        typer.Option(help="A scorer of scikit-learn, such as roc_auc.", show_default="by target"),
+        typer.Option(
+            help="A scorer of scikit-learn, such as roc_auc.",
+            show_default="by target",
+            metavar="NAME",
+        ),
     ] = None,
-    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.", min=2)] = 5,
+    folds: Annotated[
+        int, typer.Option(help="Folds of the cross-validation.", min=2, metavar="N")
+    ] = 5,
     drop: Annotated[
         list[str] | None,
-        typer.Option(help="A column not to use, such as a key; repeat it for several."),
+        typer.Option(
+            help="A column not to use, such as a key; repeat it for several.", metavar="COLUMN"
+        ),
     ] = None,
     groups: Annotated[
         str | None,
-        typer.Option(help="A column that says which rows belong together (never split by folds)."),
+        typer.Option(
+            help="A column that says which rows belong together: folds do not part them.",
+            metavar="COLUMN",
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Save the model here, e.g. features.fw.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Save the model, e.g. features.fw.", metavar="FILE", **WRITING
+        ),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Write a report here, e.g. report.html.")
+        Path | None,
+        typer.Option(help="Write a page about it, e.g. report.html.", metavar="FILE", **WRITING),
     ] = None,
     sql: Annotated[
-        Path | None, typer.Option(help="Write the features as SQL here, e.g. features.sql.")
+        Path | None,
+        typer.Option(help="Write them as SQL, e.g. features.sql.", metavar="FILE", **WRITING),
     ] = None,
-    dialect: Annotated[Dialect, typer.Option(help="For which database.")] = Dialect.DUCKDB,
-    seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0)] = 0,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 for one per core.")] = -1,
+    dialect: Annotated[
+        Dialect, typer.Option(help="For which database.", **WRITING)
+    ] = Dialect.DUCKDB,
+    seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0, metavar="N")] = 0,
+    jobs: Annotated[int, typer.Option(help="Threads; -1 for one per core.", metavar="N")] = -1,
     null: Null = None,
     delimiter: Delimiter = None,
     no_header: NoHeader = False,

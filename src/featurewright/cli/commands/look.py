@@ -78,17 +78,22 @@ def _described(model: Any) -> dict[str, Any]:
 @ending_well
 def sql(
     model: Model,
-    table: Annotated[str, typer.Option(help="The table the columns are in.")] = "my_table",
+    table: Annotated[
+        str, typer.Option(help="The table the columns are in.", metavar="NAME")
+    ] = "my_table",
     dialect: Annotated[Dialect, typer.Option(help="For which database.")] = Dialect.DUCKDB,
     key: Annotated[
         list[str] | None,
-        typer.Option(help="A column to carry along, such as a key; repeat it for several."),
+        typer.Option(
+            help="A column to carry along, such as a key; repeat it for several.", metavar="COLUMN"
+        ),
     ] = None,
     predict: Annotated[
         bool, typer.Option("--predict", help="Predict instead, where SQL can do it.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write here instead of printing.")
+        Path | None,
+        typer.Option("--out", "-o", help="Write here instead of printing.", metavar="FILE"),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -112,9 +117,9 @@ def sql(
 @ending_well
 def report(
     model: Model,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the page.")] = Path(
-        "report.html"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Where to write the page.", metavar="FILE")
+    ] = Path("report.html"),
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
