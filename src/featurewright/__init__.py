@@ -26,8 +26,8 @@ from featurewright.expressions import (
 )
 
 if typing.TYPE_CHECKING:
-    from featurewright.export import load, save
     from featurewright.auto import AutoFeatures
+    from featurewright.export import load, save
     from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
     from featurewright.landmarks import (
         KernelFeatureEnsembleClassifier,

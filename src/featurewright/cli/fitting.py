@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from featurewright.auto import AutoFeatures, standard_estimator
-from featurewright.auto.targets import guess_task
 from featurewright.cli.problems import UserError, did_you_mean
-from featurewright.report.scores import Score
+
+if TYPE_CHECKING:
+    from featurewright.auto import AutoFeatures
 
 Listener = Callable[[dict[str, Any]], None]
 
@@ -90,6 +91,9 @@ def _labels(frame: pl.DataFrame) -> Any:
 
 def choose_task(y: Any, task: str, estimator: str, seed: int) -> tuple[Any, Any]:
     """Give the target and the estimator such that the task is the one asked for."""
+    from featurewright.auto import standard_estimator
+    from featurewright.auto.targets import guess_task
+
     if task == "auto" or not isinstance(y, pl.Series):
         return y, estimator
     if task == "regression" and not y.dtype.is_numeric():
@@ -107,6 +111,8 @@ def choose_task(y: Any, task: str, estimator: str, seed: int) -> tuple[Any, Any]
 
 def fit_model(table: TrainingTable, listen: Listener, **parameters: Any) -> AutoFeatures:
     """Fit a search, telling what is tried."""
+    # Not at the top: the other commands do without the methods and start sooner.
+    from featurewright.auto import AutoFeatures
 
     class Watched(AutoFeatures):
         def _notify(self, event: dict[str, Any]) -> None:
@@ -125,12 +131,19 @@ def fit_model(table: TrainingTable, listen: Listener, **parameters: Any) -> Auto
 def watching(console: Console, seconds: float, *, quiet: bool) -> Iterator[Listener]:
     """Show what is being tried and the best so far, on a terminal or line by line."""
     if quiet:
-        yield lambda event: None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield lambda event: None
         return
-    with _notices(console):
+    with _notices(console), warnings.catch_warnings():
+        # What went wrong with a method is among the results.
+        warnings.simplefilter("ignore")
         if not console.is_terminal:
             yield lambda event: console.print(
-                f"{event['seconds']:6.1f} s  {told(event)}", markup=False, highlight=False
+                f"{event['seconds']:6.1f} s  {told(event)}",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
             )
             return
         columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(24))
@@ -143,12 +156,13 @@ def watching(console: Console, seconds: float, *, quiet: bool) -> Iterator[Liste
 
 def told(event: dict[str, Any]) -> str:
     """Say what was tried and what is best so far."""
-    score = Score(str(event.get("scoring", "")))
-    best, baseline = event["best_method"], score.text(event["baseline"])
+    best, baseline = event["best_method"], f"{event['baseline']:.3f}"
+    if event["stage"] == "done":
+        return f"finished; chosen: {'the original columns' if best == 'original' else best}"
     found = (
         f"nothing better yet than the original columns ({baseline})"
         if best == "original"
-        else f"best so far: {best} {score.text(event['best_score'])}, original {baseline}"
+        else f"best so far: {best} {event['best_score']:.3f}, original {baseline}"
     )
     return f"{event['method']}, {event['stage']}; {found}"
 

@@ -13,7 +13,6 @@ from rich.console import Console
 from sklearn.model_selection import StratifiedShuffleSplit
 
 import featurewright
-from featurewright.auto import AutoFeatures, standard_estimator
 from featurewright.cli import display
 from featurewright.cli.fitting import TrainingTable, fit_model, watching
 from featurewright.cli.options import Debug, ending_well, error_console, write_sql
@@ -65,7 +64,14 @@ def demo(
     )
     table = TrainingTable(X[train], pl.Series(TARGET, y[train]), None, 0)
     with watching(error_console(), seconds, quiet=False) as listen:
-        model = fit_model(table, listen, time_budget=seconds, random_state=seed, n_jobs=-1)
+        model = fit_model(
+            table,
+            listen,
+            methods="readable",
+            time_budget=seconds,
+            random_state=seed,
+            n_jobs=-1,
+        )
     summary = summarize(model)
     console.print(display.plain(summary["verdict"]["sentence"], 400, "bold green"))
     display.show_features(console, summary, N_FORMULAS)
@@ -117,12 +123,14 @@ def _explain(console: Console, title: str, text: str) -> None:
 
 def _show_proof(
     console: Console,
-    model: AutoFeatures,
+    model: Any,
     table: tuple[pl.DataFrame, Any],
     rows: tuple[Any, Any],
     seed: int,
 ) -> None:
     """Compare models with and without the features on rows nothing has seen."""
+    from featurewright.auto import standard_estimator
+
     (X, y), (train, test) = table, rows
     before = X[train].to_numpy(), X[test].to_numpy()
     after = np.asarray(model.transform(X[train])), np.asarray(model.transform(X[test]))
@@ -149,7 +157,7 @@ def _show_proof(
     console.print(shown)
 
 
-def _write(model: AutoFeatures, X: pl.DataFrame, y: Any, out: Path) -> list[tuple[Path, str]]:
+def _write(model: Any, X: pl.DataFrame, y: Any, out: Path) -> list[tuple[Path, str]]:
     """Write the table, the model, the report and the SQL."""
     out.mkdir(parents=True, exist_ok=True)
     files = [
