@@ -15,6 +15,7 @@ from featurewright.export.stored.foreign import load_foreign
 from featurewright.export.stored.kinds import check_fields
 from featurewright.export.stored.models import settle
 from featurewright.export.stored.registry import ATTRIBUTES, ESTIMATORS, RECORDS
+from featurewright.export.stored.routing import set_requests
 from featurewright.expressions import Call, Domain, Operator, get_operator
 
 # An object that is used in many places counts as often: ten levels of ten are many billions.
@@ -86,7 +87,7 @@ class Reader:
             "operator": ({"name", "inputs", "output", "commutative"}, self._operator),
             "random": ({"key", "place", "has_gauss", "gauss"}, self._random),
             "record": ({"class", "fields"}, self._record),
-            "estimator": ({"class", "parameters", "attributes"}, self._estimator),
+            "estimator": ({"class", "parameters", "attributes", "requests"}, self._estimator),
             "foreign": ({"number"}, self._foreign),
         }
 
@@ -117,11 +118,11 @@ class Reader:
         """Give what a JSON value stands for."""
         if type(value) in _PLAIN:
             return value
-        if type(value) is list and len(value) == 1 and type(value[0]) is int:
-            if 0 <= value[0] < len(self._values):
-                self._size += self._sizes[value[0]]
-                return self._values[value[0]]
-        raise broken("a value is neither plain nor an earlier node")
+        number = value[0] if type(value) is list and len(value) == 1 else None
+        if type(number) is not int or not 0 <= number < len(self._values):
+            raise broken("a value is neither plain nor an earlier node")
+        self._size += self._sizes[number]
+        return self._values[number]
 
     def _items(self, items: Any) -> list[Any]:
         return [self._value(item) for item in _expect(items, list, "the items of a node")]
@@ -246,6 +247,7 @@ class Reader:
         check_fields(name, learned, ATTRIBUTES)
         model = made(**parameters)
         vars(model).update(learned)
+        set_requests(model, _expect(node["requests"], dict, "what an estimator asks for"))
         settle(model)
         return model
 
@@ -266,7 +268,7 @@ def _expect(value: Any, kind: type, what: str) -> Any:
 
 def _domain(value: Any) -> Domain:
     """Read a domain."""
-    if type(value) is not int or value not in iter(Domain):
+    if type(value) is not int or value not in list(Domain):
         raise broken("a domain is unknown")
     return Domain(value)
 

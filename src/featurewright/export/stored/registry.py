@@ -9,11 +9,11 @@ from typing import Any, get_type_hints
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils.metadata_routing import MetadataRequest
 
 from featurewright import constructive, fctree, landmarks, paths, recursive
 from featurewright.estimators.construction import Construction
 from featurewright.export.stored import checks
+from featurewright.export.stored.routing import ROUTING
 from featurewright.expressions import Call, Column, Feature, Operator
 from featurewright.kernels.grammar import Grammar
 from featurewright.landmarks.members import Bag, Boosted, One
@@ -114,7 +114,6 @@ ATTRIBUTES: dict[str, Any] = {
     "_inputs": Inputs,
     "_joined": Floats,
     "_map": LandmarkMap,
-    "_metadata_request": MetadataRequest,
     "_offset": Floats,
     "_outputs": MultiTarget | None,
     "_runs": tuple[Run, ...],
@@ -156,4 +155,4 @@ ATTRIBUTES: dict[str, Any] = {
 # Worked out again when a model is loaded.
 DERIVED = ("_numbering",)
 # What says nothing about whether an estimator has been fitted.
-SETTINGS = ("_metadata_request", "_sklearn_output_config")
+SETTINGS = (ROUTING, "_sklearn_output_config")

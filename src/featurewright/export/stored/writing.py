@@ -21,6 +21,7 @@ from featurewright.export.stored.registry import (
     OF_ESTIMATOR,
     RECORDS,
 )
+from featurewright.export.stored.routing import ROUTING, get_requests
 from featurewright.expressions import Domain, Operator
 
 _PLAIN = (type(None), bool, int, str)
@@ -141,7 +142,7 @@ class Writer:
         learned = {
             field: item
             for field, item in vars(value).items()
-            if field not in parameters and field not in DERIVED
+            if field not in parameters and field not in DERIVED and field != ROUTING
         }
         for field in learned:
             if field not in ATTRIBUTES:
@@ -154,6 +155,7 @@ class Writer:
             "class": name,
             "parameters": {k: self.value(v, f"{where}.{k}") for k, v in parameters.items()},
             "attributes": {k: self.value(v, f"{where}.{k}") for k, v in learned.items()},
+            "requests": get_requests(value),
         }
 
 
