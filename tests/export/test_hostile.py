@@ -231,8 +231,10 @@ _NODES = [
     {"kind": "array", "number": True},
     {"kind": "array", "number": 7},
     {"kind": "foreign", "number": 0},
-    {"kind": "domain", "value": 3},
-    {"kind": "domain", "value": True},
+    {"kind": "choice", "class": "Domain", "value": 3},
+    {"kind": "choice", "class": "Domain", "value": True},
+    {"kind": "choice", "class": "Enum", "value": 0},
+    {"kind": "choice", "class": [], "value": []},
     {"kind": "operator", "name": "os.system", "inputs": [], "output": 0, "commutative": False},
     {"kind": "operator", "name": "add", "inputs": [0], "output": 0, "commutative": True},
     {"kind": "operator", "name": 1, "inputs": [0], "output": 0, "commutative": True},
@@ -283,7 +285,7 @@ def test_objects_inside_each_other_without_end():
 def test_expressions_without_end():
     document, members = unpack(saved(TREE))
     nodes = [
-        {"kind": "domain", "value": 0},
+        {"kind": "choice", "class": "Domain", "value": 0},
         {"kind": "record", "class": "Column", "fields": {"index": 0, "name": "x0", "domain": [0]}},
         {"kind": "operator", "name": "add", "inputs": [0, 0], "output": 0, "commutative": True},
     ]

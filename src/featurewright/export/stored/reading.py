@@ -14,7 +14,7 @@ from featurewright.export.stored.errors import ModelFileError, broken
 from featurewright.export.stored.foreign import load_foreign
 from featurewright.export.stored.kinds import check_fields
 from featurewright.export.stored.models import settle
-from featurewright.export.stored.registry import ATTRIBUTES, ESTIMATORS, RECORDS
+from featurewright.export.stored.registry import ATTRIBUTES, CHOICES, ESTIMATORS, RECORDS
 from featurewright.export.stored.routing import set_requests
 from featurewright.expressions import Call, Domain, Operator, get_operator
 
@@ -83,7 +83,7 @@ class Reader:
             "array": ({"number"}, self._array),
             "objects": ({"shape", "items"}, self._objects),
             "scalar": ({"dtype", "hex"}, self._scalar),
-            "domain": ({"value"}, lambda node: _domain(node["value"])),
+            "choice": ({"class", "value"}, self._choice),
             "operator": ({"name", "inputs", "output", "commutative"}, self._operator),
             "random": ({"key", "place", "has_gauss", "gauss"}, self._random),
             "record": ({"class", "fields"}, self._record),
@@ -179,6 +179,14 @@ class Reader:
         if len(data) != dtype.itemsize:
             raise broken("a number does not have as many bytes as it says")
         return np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))[0]
+
+    def _choice(self, node: Mapping[str, Any]) -> Any:
+        name, value = node["class"], node["value"]
+        choices = CHOICES.get(name) if isinstance(name, str) else None
+        for choice in choices or ():
+            if type(value) in (int, str) and choice.value == value:
+                return choice
+        raise broken("one of several choices is unknown")
 
     def _operator(self, node: Mapping[str, Any]) -> Operator:
         name = _expect(node["name"], str, "the name of an operator")
