@@ -22,7 +22,7 @@ from featurewright.export.stored.archive import (
 )
 from featurewright.export.stored.errors import ModelFileError, broken
 from featurewright.export.stored.reading import Reader, parse_document
-from featurewright.export.stored.writing import Writer, is_ours
+from featurewright.export.stored.writing import Writer, estimator_name
 
 FORMAT = "featurewright model"
 # A reader reads all versions up to its own. Within a version only parameters may be added: a file
@@ -58,7 +58,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str] | IO[bytes]) -> None
     >>> bool((same.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    if not is_ours(model):
+    if estimator_name(model) is None:
         raise TypeError(
             f"save writes featurewright's own estimators, got a {type(model).__name__}; use "
             "skops.io.dump for a pipeline that contains one."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tokenize
 from math import prod
 from typing import Any
 
@@ -15,6 +16,16 @@ from featurewright.export.stored.errors import broken
 # Booleans, numbers, bytes, text, durations and dates: whatever needs no pickle.
 KINDS = "biufcSUmM"
 _MAX_DIMENSIONS = 8
+# What reading a header that is none may raise: it is parsed as a literal.
+_TROUBLE = (
+    EOFError,
+    MemoryError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    tokenize.TokenError,
+)
 
 
 def write_array(array: npt.NDArray[Any]) -> bytes:
@@ -36,7 +47,7 @@ def read_array(data: bytes, where: str) -> npt.NDArray[Any]:
             raise broken(f"{where} has the unknown .npy version {version}")
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(file)
-    except (ValueError, TypeError, SyntaxError, EOFError, RecursionError, MemoryError) as error:
+    except _TROUBLE as error:
         raise broken(f"{where} has no valid .npy header") from error
     check_dtype(dtype, where)
     if len(shape) > _MAX_DIMENSIONS or any(n < 0 for n in shape):

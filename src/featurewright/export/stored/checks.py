@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from featurewright.auto.originals import Originals
+from featurewright.auto.parts import Part
+from featurewright.auto.reading import TableReader
 from featurewright.estimators.points import Points
 from featurewright.export.stored.errors import broken
 from featurewright.expressions import Domain
@@ -17,6 +20,10 @@ from featurewright.tables import Schema
 from featurewright.trees.forest import Forest
 
 _LABELS = (str, bytes, bool, int, float)
+_PARTS = (
+    *("year", "month", "day", "weekday", "hour", "minute", "days"),
+    *("seconds", "difference"),
+)
 _BY_NODE = ("left", "threshold", "is_level", "missing_left", "gain", "n_rows", "depth")
 _BY_NODE_WIDE = ("programs", "operator_weights", "operator_counts")
 
@@ -31,7 +38,7 @@ def check_schema(schema: Schema) -> None:
     """Refuse columns without names or domains, and categories without levels."""
     n_columns = len(schema.names)
     demand(
-        n_columns and schema.domains.shape == (n_columns,) and len(schema.levels) == n_columns,
+        schema.domains.shape == (n_columns,) and len(schema.levels) == n_columns,
         "a table's names, domains and levels are not as many",
     )
     demand(np.isin(schema.domains, list(Domain)).all(), "a column has an unknown domain")
@@ -158,4 +165,56 @@ def check_members(members: Several) -> None:
     demand(
         members.members and len(votes) == len(members.members),
         "the members of an ensemble are not as many as their votes",
+    )
+
+
+def check_reader(reader: TableReader) -> None:
+    """Refuse a reader whose result would not have the columns that it says."""
+    n_columns, n_plain = len(reader.names_in), len(reader.places)
+    times = {name for name, _, _ in reader.times}
+    places = [*reader.places, *(place for _, place, _ in reader.times)]
+    derived = reader.columns[n_plain:]
+    demand(
+        all(0 <= place < n_columns for place in places)
+        and reader.plain.n_columns == n_plain
+        and len(reader.columns) == reader.schema.n_columns >= max(1, n_plain)
+        and all(
+            column.source in times
+            and column.part in _PARTS
+            and (column.other in times) == (column.part == "difference")
+            for column in derived
+        ),
+        "the columns of a table are not those that are read",
+    )
+    whole = reader.whole
+    demand(
+        whole is None or (whole.n_columns == n_columns and not reader.times),
+        "the columns of an array are not those that are read",
+    )
+
+
+def check_originals(originals: Originals) -> None:
+    """Refuse columns of another kind, or without what they are computed with."""
+    demand(
+        len(originals.columns) == len(originals.steps)
+        and all(
+            kind in ("number", "missing", "level")
+            or (kind == "frequency" and np.ndim(originals.frequencies.get(at)) == 1)
+            for kind, at, _ in originals.steps
+        ),
+        "the original columns are not computed in a known way",
+    )
+
+
+def check_part(part: Part) -> None:
+    """Refuse columns that are not as many as their names."""
+    shape = (len(part.names),)
+    demand(
+        all(array.shape == shape for array in (part.keep, part.fill, part.low, part.high))
+        and (
+            len(part.features) == len(part.names)
+            if part.transformer is None
+            else hasattr(part.transformer, "transform")
+        ),
+        "the columns of a part are not as many as their names",
     )

@@ -8,8 +8,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from featurewright.export.stored.archive import DAMAGE, check_sizes
+from featurewright.export.stored.compiled import CHECKED, check_compiled
 from featurewright.export.stored.errors import ModelFileError, broken
 
+# Plain Python classes of scikit-learn that skops does not know yet: they do nothing when loaded.
+_HARMLESS = {
+    "numpy.dtype",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.feature_selection._univariate_selection.f_classif",
+    "sklearn.feature_selection._univariate_selection.f_regression",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    *(
+        f"sklearn.model_selection._split.{name}"
+        for name in (
+            *("KFold", "GroupKFold", "StratifiedKFold", "StratifiedGroupKFold"),
+            *("RepeatedKFold", "RepeatedStratifiedKFold", "TimeSeriesSplit", "PredefinedSplit"),
+            *("ShuffleSplit", "GroupShuffleSplit", "StratifiedShuffleSplit"),
+            *("LeaveOneOut", "LeavePOut", "LeaveOneGroupOut", "LeavePGroupsOut"),
+        )
+    ),
+}
+_TROUBLE = (*DAMAGE, AssertionError, AttributeError, ImportError, RecursionError, TypeError)
 _INSTALL = "install it with: pip install 'featurewright[files]'"
 
 
@@ -27,12 +48,14 @@ def _fits(value: Any) -> bool:
 def dump_foreign(value: Any, where: str) -> bytes:
     """Give the skops bytes of an estimator."""
     skops = _skops(f"{where} is a {type(value).__name__}, which is saved with skops", ImportError)
+    from skops.io.exceptions import UnsupportedTypeException
+
     try:
         return bytes(skops.dumps(value))
-    except (skops.exceptions.UnsupportedTypeException, TypeError, ValueError) as error:
+    except (UnsupportedTypeException, RecursionError, TypeError, ValueError) as error:
         raise TypeError(
-            f"{where} is a {type(value).__name__} that skops cannot save ({error}); replace it, "
-            "or pickle the model."
+            f"{where} is a {type(value).__name__} that skops cannot save ({str(error)[:80]}); "
+            "replace it, or pickle the model."
         ) from error
 
 
@@ -45,18 +68,22 @@ def load_foreign(data: bytes, where: str, trusted: Sequence[str], max_bytes: int
         found = skops.get_untrusted_types(data=data)
     except ModelFileError:
         raise
-    except (*DAMAGE, TypeError, AttributeError, ImportError, RecursionError) as error:
+    except _TROUBLE as error:
         raise broken(f"{where} is damaged") from error
-    unknown = sorted(set(found) - set(trusted))
+    unknown = sorted(set(found) - _HARMLESS - set(CHECKED) - set(trusted))
     if unknown:
         raise ModelFileError(
             f"{where} holds objects of the types {', '.join(unknown)}; pass trusted={unknown!r} "
             "if you trust whoever made the file"
         )
     try:
-        return skops.loads(data, trusted=found)
-    except (*DAMAGE, TypeError, AttributeError, ImportError, RecursionError) as error:
+        value = skops.loads(data, trusted=found)
+        check_compiled(value)
+    except ModelFileError:
+        raise
+    except _TROUBLE as error:
         raise broken(f"{where} is damaged") from error
+    return value
 
 
 def _skops(why: str, error: type[Exception]) -> Any:

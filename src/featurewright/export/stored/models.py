@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from featurewright.auto import AutoFeatures
 from featurewright.constructive.boosted import BoostedTrees
 from featurewright.estimators.base import ConstructiveLearner
 from featurewright.estimators.ensembles import GrownEnsemble
@@ -31,10 +32,14 @@ def settle(model: Any) -> None:
     learned = {name: value for name, value in vars(model).items() if name not in SETTINGS}
     if not set(learned) - set(model.get_params(deep=False)):
         return  # not fitted
-    _need(model, "_schema", "n_features_in_")
+    _need(model, "n_features_in_")
+    if isinstance(model, AutoFeatures):
+        _settle_auto(model)
+        return
+    _need(model, "_schema")
     schema: Schema = model._schema
     demand(
-        model.n_features_in_ == schema.n_columns
+        model.n_features_in_ == schema.n_columns > 0
         and len(getattr(model, "feature_names_in_", schema.names)) == schema.n_columns,
         f"{type(model).__name__} does not have as many columns as its table",
     )
@@ -224,3 +229,27 @@ def _settle_recursive(model: Any, schema: Schema) -> None:
             and all(hasattr(member, "predict_proba") for member in model.estimators_),
             "the members are not as many as the matrices",
         )
+
+
+def _settle_auto(model: Any) -> None:
+    """Check the reader of a table, and that all columns are computed from what it reads."""
+    needed = ("reader_", "originals_", "parts_", "columns_", "features_", "model_", "results_")
+    _need(model, *needed, "task_", "best_method_", "score_", "baseline_score_", "gain_")
+    reader, schema = model.reader_, model.reader_.schema
+    steps, n_parts = model.originals_.steps, sum(len(part.names) for part in model.parts_)
+    demand(
+        model.n_features_in_ == len(reader.names_in)
+        and len(getattr(model, "feature_names_in_", reader.names_in)) == len(reader.names_in)
+        and all(0 <= at < schema.n_columns for _, at, _ in steps)
+        and len(model.columns_) == len(steps) + n_parts,
+        "AutoFeatures does not compute as many columns as it names",
+    )
+    for feature in (*model.features_, *(f for part in model.parts_ for f in part.features)):
+        _check_feature(feature, schema, ())
+    for part in model.parts_:
+        made = part.transformer
+        demand(
+            made is None or getattr(made, "n_features_in_", None) == schema.n_columns,
+            "a part of AutoFeatures does not fit its table",
+        )
+    demand(hasattr(model.model_, "predict"), "AutoFeatures has no estimator")

@@ -16,6 +16,7 @@ from featurewright.tables import Schema
 from featurewright.trees.grammar import user_operators
 
 Integers = npt.NDArray[np.int64]
+_Stacks = tuple[Integers, Integers, Integers]  # domains, columns, and how many there are
 
 
 class _Table:
@@ -56,20 +57,13 @@ def check_programs(
         tops[pushing] += 1
         rows = np.flatnonzero(going & (symbols < 0))
         if len(rows):
-            _apply(table, schema, -1 - symbols[rows], rows, stacks, sources, tops)
+            _apply(table, schema, -1 - symbols[rows], rows, (stacks, sources, tops))
     _refuse_if(tops != 1, "does not end with one value")
 
 
-def _apply(
-    table: _Table,
-    schema: Schema,
-    codes: Integers,
-    rows: Integers,
-    stacks: Integers,
-    sources: Integers,
-    tops: Integers,
-) -> None:
+def _apply(table: _Table, schema: Schema, codes: Integers, rows: Integers, stack: _Stacks) -> None:
     """Apply one operator on each of some stacks."""
+    stacks, sources, tops = stack
     opcodes, parameters = codes & MAX_OPCODE, codes >> 8
     arity = table.arity[opcodes]
     _refuse_if(arity == 0, "applies an operator that there is not")

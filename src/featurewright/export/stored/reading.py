@@ -14,7 +14,8 @@ from featurewright.export.stored.errors import ModelFileError, broken
 from featurewright.export.stored.foreign import load_foreign
 from featurewright.export.stored.kinds import check_fields
 from featurewright.export.stored.models import settle
-from featurewright.export.stored.registry import ATTRIBUTES, ESTIMATORS, RECORDS
+from featurewright.export.stored.registry import ATTRIBUTES, CHOICES, ESTIMATORS, RECORDS
+from featurewright.export.stored.routing import set_requests
 from featurewright.expressions import Call, Domain, Operator, get_operator
 
 # An object that is used in many places counts as often: ten levels of ten are many billions.
@@ -82,11 +83,11 @@ class Reader:
             "array": ({"number"}, self._array),
             "objects": ({"shape", "items"}, self._objects),
             "scalar": ({"dtype", "hex"}, self._scalar),
-            "domain": ({"value"}, lambda node: _domain(node["value"])),
+            "choice": ({"class", "value"}, self._choice),
             "operator": ({"name", "inputs", "output", "commutative"}, self._operator),
             "random": ({"key", "place", "has_gauss", "gauss"}, self._random),
             "record": ({"class", "fields"}, self._record),
-            "estimator": ({"class", "parameters", "attributes"}, self._estimator),
+            "estimator": ({"class", "parameters", "attributes", "requests"}, self._estimator),
             "foreign": ({"number"}, self._foreign),
         }
 
@@ -117,11 +118,11 @@ class Reader:
         """Give what a JSON value stands for."""
         if type(value) in _PLAIN:
             return value
-        if type(value) is list and len(value) == 1 and type(value[0]) is int:
-            if 0 <= value[0] < len(self._values):
-                self._size += self._sizes[value[0]]
-                return self._values[value[0]]
-        raise broken("a value is neither plain nor an earlier node")
+        number = value[0] if type(value) is list and len(value) == 1 else None
+        if type(number) is not int or not 0 <= number < len(self._values):
+            raise broken("a value is neither plain nor an earlier node")
+        self._size += self._sizes[number]
+        return self._values[number]
 
     def _items(self, items: Any) -> list[Any]:
         return [self._value(item) for item in _expect(items, list, "the items of a node")]
@@ -178,6 +179,14 @@ class Reader:
         if len(data) != dtype.itemsize:
             raise broken("a number does not have as many bytes as it says")
         return np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))[0]
+
+    def _choice(self, node: Mapping[str, Any]) -> Any:
+        name, value = node["class"], node["value"]
+        choices = CHOICES.get(name) if isinstance(name, str) else None
+        for choice in choices or ():
+            if type(value) in (int, str) and choice.value == value:
+                return choice
+        raise broken("one of several choices is unknown")
 
     def _operator(self, node: Mapping[str, Any]) -> Operator:
         name = _expect(node["name"], str, "the name of an operator")
@@ -246,6 +255,7 @@ class Reader:
         check_fields(name, learned, ATTRIBUTES)
         model = made(**parameters)
         vars(model).update(learned)
+        set_requests(model, _expect(node["requests"], dict, "what an estimator asks for"))
         settle(model)
         return model
 
@@ -266,7 +276,7 @@ def _expect(value: Any, kind: type, what: str) -> Any:
 
 def _domain(value: Any) -> Domain:
     """Read a domain."""
-    if type(value) is not int or value not in iter(Domain):
+    if type(value) is not int or value not in list(Domain):
         raise broken("a domain is unknown")
     return Domain(value)
 

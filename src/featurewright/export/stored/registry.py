@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
 from typing import Any, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils.metadata_routing import MetadataRequest
 
-from featurewright import constructive, fctree, landmarks, paths, recursive
+from featurewright import auto, constructive, fctree, landmarks, paths, recursive
+from featurewright.auto.dates import TimeKind
+from featurewright.auto.originals import Originals, OutputColumn
+from featurewright.auto.parts import Part
+from featurewright.auto.reading import DerivedColumn, TableReader
 from featurewright.estimators.construction import Construction
 from featurewright.export.stored import checks
-from featurewright.expressions import Call, Column, Feature, Operator
+from featurewright.export.stored.routing import ROUTING
+from featurewright.expressions import Call, Column, Domain, Feature, Operator
 from featurewright.kernels.grammar import Grammar
 from featurewright.landmarks.members import Bag, Boosted, One
 from featurewright.landmarks.points import PointMap
@@ -90,15 +95,21 @@ RECORDS: dict[str, Record] = {
         _record(Bag, checks.check_members),
         _record(Boosted, checks.check_members),
         _record(Run, member=One | Bag | Boosted),
+        _record(DerivedColumn),
+        _record(TableReader, checks.check_reader),
+        _record(OutputColumn),
+        _record(Originals, checks.check_originals),
+        _record(Part, checks.check_part),
     )
 }
+CHOICES: dict[str, type[Enum]] = {"Domain": Domain, "TimeKind": TimeKind}
 OF_CLASS = {record.made: name for name, record in RECORDS.items()}
 
 ESTIMATORS: dict[str, type[BaseEstimator]] = {
     name: getattr(room, name)
-    for room in (constructive, fctree, landmarks, paths, recursive)
+    for room in (auto, constructive, fctree, landmarks, paths, recursive)
     for name in room.__all__
-    if issubclass(getattr(room, name), BaseEstimator)
+    if isinstance(getattr(room, name), type) and issubclass(getattr(room, name), BaseEstimator)
 }
 ESTIMATORS["NeverMember"] = NeverMember
 OF_ESTIMATOR = {made: name for name, made in ESTIMATORS.items()}
@@ -114,7 +125,6 @@ ATTRIBUTES: dict[str, Any] = {
     "_inputs": Inputs,
     "_joined": Floats,
     "_map": LandmarkMap,
-    "_metadata_request": MetadataRequest,
     "_offset": Floats,
     "_outputs": MultiTarget | None,
     "_runs": tuple[Run, ...],
@@ -126,15 +136,24 @@ ATTRIBUTES: dict[str, Any] = {
     "_sklearn_output_config": dict[str, str | None],
     "_start": Floats,
     "_unit": float,
+    "baseline_score_": float,
+    "best_method_": str,
     "classes_": npt.NDArray[Any] | list[npt.NDArray[Any]] | None,
+    "columns_": tuple[OutputColumn, ...],
+    "estimator_scores_": list[dict[str, Any]],
     "estimators_": list[Any],
     "feature_importances_": Floats,
     "feature_names_in_": npt.NDArray[np.object_],
-    "features_": tuple[Feature, ...],
+    "features_": tuple[Feature, ...] | list[Feature],
     "forest_": Forest,
+    "gain_": float,
+    "gain_per_fold_": Floats,
+    "gain_std_": float,
     "history_": dict[str, npt.NDArray[Any]] | list[dict[str, float]],
     "landmark_rows_": npt.NDArray[np.integer[Any]] | list[npt.NDArray[np.integer[Any]]],
     "landmarks_": npt.NDArray[np.floating[Any]],
+    "left_out_": dict[str, str],
+    "model_": object,
     "n_candidates_": int,
     "n_classes_": int | list[int],
     "n_estimators_": int,
@@ -149,6 +168,15 @@ ATTRIBUTES: dict[str, Any] = {
     "oob_prediction_": Floats,
     "oob_score_": float,
     "operator_weights_": dict[str, float],
+    "originals_": Originals,
+    "parts_": list[Part],
+    "profile_": dict[str, Any],
+    "reader_": TableReader,
+    "results_": list[dict[str, Any]],
+    "score_": float,
+    "scoring_": str,
+    "target_name_": str | None,
+    "task_": str,
     "train_score_": Floats,
     "validation_score_": Floats,
     "width_": float | None,
@@ -156,4 +184,4 @@ ATTRIBUTES: dict[str, Any] = {
 # Worked out again when a model is loaded.
 DERIVED = ("_numbering",)
 # What says nothing about whether an estimator has been fitted.
-SETTINGS = ("_metadata_request", "_sklearn_output_config")
+SETTINGS = (ROUTING, "_sklearn_output_config")

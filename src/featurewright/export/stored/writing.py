@@ -15,13 +15,14 @@ from featurewright.export.stored import arrays
 from featurewright.export.stored.foreign import dump_foreign, is_foreign
 from featurewright.export.stored.registry import (
     ATTRIBUTES,
+    CHOICES,
     DERIVED,
-    ESTIMATORS,
     OF_CLASS,
     OF_ESTIMATOR,
     RECORDS,
 )
-from featurewright.expressions import Domain, Operator
+from featurewright.export.stored.routing import ROUTING, get_requests
+from featurewright.expressions import Operator
 
 _PLAIN = (type(None), bool, int, str)
 
@@ -74,8 +75,8 @@ class Writer:
             return self._array(value, where)
         if isinstance(value, np.generic) and value.dtype.kind in arrays.KINDS:
             return {"kind": "scalar", "dtype": value.dtype.str, "hex": value.tobytes().hex()}
-        if made is Domain:
-            return {"kind": "domain", "value": int(value)}
+        if made in CHOICES.values():
+            return {"kind": "choice", "class": made.__name__, "value": value.value}
         if made is Operator:
             return {
                 "kind": "operator",
@@ -88,8 +89,8 @@ class Writer:
             return self._random(value, where)
         if made in OF_CLASS:
             return self._record(value, OF_CLASS[made], where)
-        if made in OF_ESTIMATOR:
-            return self._estimator(value, OF_ESTIMATOR[made], where)
+        if (name := estimator_name(value)) is not None:
+            return self._estimator(value, name, where)
         if is_foreign(value):
             self.foreign.append(dump_foreign(value, where))
             return {"kind": "foreign", "number": len(self.foreign) - 1}
@@ -141,7 +142,7 @@ class Writer:
         learned = {
             field: item
             for field, item in vars(value).items()
-            if field not in parameters and field not in DERIVED
+            if field not in parameters and field not in DERIVED and field != ROUTING
         }
         for field in learned:
             if field not in ATTRIBUTES:
@@ -154,9 +155,16 @@ class Writer:
             "class": name,
             "parameters": {k: self.value(v, f"{where}.{k}") for k, v in parameters.items()},
             "attributes": {k: self.value(v, f"{where}.{k}") for k, v in learned.items()},
+            "requests": get_requests(value),
         }
 
 
-def is_ours(model: Any) -> bool:
-    """Tell whether a model is one of our estimators, not a subclass of one."""
-    return type(model) in ESTIMATORS.values()
+def estimator_name(value: Any) -> str | None:
+    """Name the public class of one of our estimators; None for other objects.
+
+    A class of ours that only listens in on another one is saved as that one.
+    """
+    made = type(value)
+    if made.__module__.split(".")[0] != "featurewright":
+        return None
+    return next((OF_ESTIMATOR[base] for base in made.__mro__ if base in OF_ESTIMATOR), None)
