@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -126,7 +128,8 @@ def test_rows_at_and_beside_thresholds(operators):
     X += random.choice([0.0, 0.1], size=X.shape)
     y = random.integers(0, 2, 300)
     search = {"search": None} if operators is None else {"operators": operators, "max_size": 5}
-    model = ConstructiveForestClassifier(3, bootstrap=False, random_state=0, **search).fit(X, y)
+    model = ConstructiveForestClassifier(3, bootstrap=False, random_state=0, **search)
+    model.fit(pl.DataFrame(X, schema=["x0", "x1"]), y)
     ends = model.forest_.threshold[model.forest_.left >= 0].astype(float)
     near = [ends, np.nextafter(ends, np.inf), np.nextafter(ends, -np.inf)]
     with np.errstate(over="ignore"):
@@ -141,17 +144,35 @@ def test_rows_at_and_beside_thresholds(operators):
     check_predictions(model, pl.DataFrame(rows, schema=["x0", "x1"]), ("predict_proba",))
 
 
+def chained(forest, depth: int):
+    """Give a tree of which every right child is a leaf, but the last one's."""
+    inner, n_nodes = 2 * np.arange(depth), 2 * depth + 1
+    left = np.empty(n_nodes, np.int32)
+    left[inner] = inner + 1
+    leaves = np.append(inner + 1, n_nodes - 1)
+    left[leaves] = -1 - np.arange(depth + 1)
+    return replace(
+        forest,
+        left=left,
+        programs=np.repeat(forest.programs[:1], n_nodes, axis=0),
+        threshold=np.repeat(np.arange(depth + 1) / 5, 2)[:n_nodes].astype(np.float32),
+        is_level=np.zeros(n_nodes, np.uint8),
+        missing_left=np.zeros(n_nodes, np.uint8),
+        depth=np.append(0, np.repeat(np.arange(depth) + 1, 2)).astype(np.int32),
+        values=np.arange(depth + 1.0)[:, None],
+    )
+
+
 def test_deep_trees_and_many_of_them(monkeypatch):
-    """A tree that is a chain of hundreds of nodes, and more trees than are added up at once."""
-    X = np.arange(120.0)[:, None]
+    """A tree that is a chain of 600 levels, and more trees than are added up at once."""
+    X = np.append(np.nan, np.arange(119.0))[:, None]
     frame = pl.DataFrame({"x0": X[:, 0]})
     deep = ConstructiveTreeClassifier(search=None, random_state=0)
-    deep.fit(X, np.arange(120) % 2)
+    deep.fit(frame, np.arange(120) % 2)
     many = ConstructiveForestRegressor(70, search=None, max_depth=2, random_state=0)
-    many.fit(X, X[:, 0])
-    chain = ConstructiveTreeRegressor(search=None, min_samples_leaf=1, random_state=0)
-    chain.fit(X, 4.0 ** np.arange(120))
-    assert chain.forest_.depth.max() > 50
+    many.fit(frame, np.arange(120.0))
+    chain = ConstructiveTreeRegressor(search=None, max_depth=1).fit(frame, np.arange(120.0))
+    chain.forest_ = chained(chain.forest_, 600)
     for model in (deep, many, chain):
         check_predictions(model, frame)
     monkeypatch.setattr(cases, "MAX_NODES", 10)

@@ -57,19 +57,8 @@ def code_of(name: str, column: Make, levels: Sequence[Any], dialect: str) -> Sql
 
 def _number(column: Make, rules: Rules) -> Sql:
     """Write a number: text that holds none, NaN and what is too large are missing."""
-    if rules.dialect != "sqlite":
-        return rules.input(lambda: double(column()))
-    made = rules.input(lambda: double(column()))
-    condition = sqlglot().And(
-        this=sqlglot().Paren(this=_holds_number(column)), expression=made.args["ifs"][0].this
-    )
-    made.args["ifs"][0].set("this", condition)
-    for branch in made.args["ifs"][1:]:
-        branch.set(
-            "this",
-            sqlglot().And(this=sqlglot().Paren(this=_holds_number(column)), expression=branch.this),
-        )
-    return made
+    holds = (lambda: _holds_number(column)) if rules.dialect == "sqlite" else None
+    return rules.input(lambda: double(column()), holds)
 
 
 def _as_number(column: Make, dialect: str) -> Sql:

@@ -216,22 +216,31 @@ class Rules:
             )
         return _ARITHMETIC[name](exp, *map(self.operand, parts))
 
-    def input(self, value: Make) -> Sql:
-        """Write a number as it came: NULL where it is NaN, infinite or too large."""
-        return self._settled(value, bounded=True)
+    def input(self, value: Make, holds: Make | None = None) -> Sql:
+        """Write a number as it came: NULL where it is NaN, infinite or too large.
 
-    def _settled(self, value: Make, *, bounded: bool) -> Sql:
+        `holds` writes a condition without which it is NULL too.
+        """
+        return self._settled(value, bounded=True, holds=holds)
+
+    def _settled(self, value: Make, *, bounded: bool, holds: Make | None = None) -> Sql:
         """Round where asked, and make missing what is too large."""
         exp = sqlglot()
         if not bounded:
             return self._rounded(value) if self.narrow else value()
-        size = exp.Abs(this=value())
+
+        def smaller(ask: Any, end: float) -> Sql:
+            size = ask(this=exp.Abs(this=value()), expression=number(end))
+            if holds is None:
+                return size
+            return exp.And(this=exp.Paren(this=holds()), expression=size)
+
         if not self.narrow:
-            return case((exp.LTE(this=size, expression=number(FLOAT_MAX)), value()))
-        fits = exp.LT(this=size, expression=number(NARROW_END))
+            return case((smaller(exp.LTE, FLOAT_MAX), value()))
+        fits = smaller(exp.LT, NARROW_END)
         if self.dialect in _CASTS_ROUND:
             return case((fits, self._rounded(value)))
-        tiny = exp.LT(this=exp.Abs(this=value()), expression=number(_TINY))
+        tiny = smaller(exp.LT, _TINY)
         return case((tiny, self._in_steps(value)), (fits, self._split(value)))
 
     def _rounded(self, value: Make) -> Sql:
