@@ -12,6 +12,7 @@ from featurewright.expressions.sql_form import (
     Sql,
     case,
     double,
+    kind,
     number,
     quoted,
     sqlglot,
@@ -24,7 +25,7 @@ def read_column(schema: Schema, index: int, rules: Rules) -> Sql:
     """Write a column of the table: NULL is missing, and so is what the model cannot read."""
     name, domain, levels = schema.names[index], schema.domains[index], schema.levels[index]
     if levels == ():  # text of which nothing was present in the fit
-        return sqlglot().Cast(this=sqlglot().null(), to=sqlglot().DataType.build("double"))
+        return sqlglot().Cast(this=sqlglot().null(), to=kind("DOUBLE"))
 
     def column() -> Sql:
         return quoted(name, column=True)
@@ -42,7 +43,7 @@ def code_of(name: str, column: Make, levels: Sequence[Any], dialect: str) -> Sql
     if levels and all(isinstance(level, (int, float)) for level in levels):
         value, labels = _as_number(column, dialect), [number(float(level)) for level in levels]
     elif all(isinstance(level, str) for level in levels):
-        value = exp.Cast(this=column(), to=exp.DataType.build("text"))
+        value = exp.Cast(this=column(), to=kind("TEXT"))
         if dialect == "sqlite":  # a column may have been declared to ignore case
             value = exp.Collate(this=value, expression=exp.Var(this="BINARY"))
         labels = [text(str(level)) for level in levels]
@@ -74,8 +75,8 @@ def _holds_number(column: Make) -> Sql:
     A cast would turn any other text into zero.
     """
     exp = sqlglot()
-    kind = exp.Anonymous(this="TYPEOF", expressions=[column()])
-    known = exp.In(this=kind, expressions=[text("integer"), text("real")])
+    storage = exp.Anonymous(this="TYPEOF", expressions=[column()])
+    known = exp.In(this=storage, expressions=[text("integer"), text("real")])
     return exp.Or(this=known, expression=exp.EQ(this=double(column()), expression=column()))
 
 
@@ -87,7 +88,7 @@ def _zero_or_one(column: Make, dialect: str) -> Sql:
         if dialect in ("duckdb", "sqlite"):
             return _as_number(column, dialect)
         # Elsewhere truth values become whole numbers, and those become floats.
-        return double(exp.Cast(this=column(), to=exp.DataType.build("int")))
+        return double(exp.Cast(this=column(), to=kind("INT")))
 
     known = exp.In(this=value(), expressions=[number(0.0), number(1.0)])
     return case((known, value()))

@@ -38,5 +38,5 @@ def to_sql(
     # Names of our own must not hide the table.
     prefix = "fw" if not last.casefold().startswith("fw") else "layer"
     query = Layers(graph, dialect).query(source, keys, names, prefix)
-    text: str = query.sql(dialect=dialect, pretty=pretty)
+    text: str = query.sql(dialect=dialect, pretty=pretty, copy=False)
     return text

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -92,10 +93,10 @@ def _cast(column: Sql, domain: Domain) -> Sql:
     """Write a column of whole numbers as floats, and one of truth values as 0 and 1."""
     exp = sqlglot()
     if domain == Domain.BOOLEAN:
-        column = exp.Cast(this=column, to=exp.DataType.build("int"))
+        column = exp.Cast(this=column, to=kind("INT"))
     if domain == Domain.CATEGORY:
         return column
-    return exp.Cast(this=column, to=exp.DataType.build("double"))
+    return exp.Cast(this=column, to=kind("DOUBLE"))
 
 
 def check_dialect(dialect: Any) -> str:
@@ -116,6 +117,7 @@ def check_operator(node: Call) -> None:
         )
 
 
+@cache
 def sqlglot() -> Any:
     """Import the package that writes SQL when it is first needed: it is optional."""
     try:
@@ -164,10 +166,16 @@ def case(*branches: tuple[Sql, Sql], otherwise: Sql = None) -> Sql:
     return exp.Case(ifs=ifs, default=otherwise)
 
 
+def kind(name: str) -> Sql:
+    """Write a type: DOUBLE, FLOAT, INT or TEXT."""
+    exp = sqlglot()
+    return exp.DataType(this=exp.DataType.Type[name])
+
+
 def double(value: Sql) -> Sql:
     """Write a cast to float64; where a dialect has such a cast, what is no number gives NULL."""
     exp = sqlglot()
-    return exp.TryCast(this=value, to=exp.DataType.build("double"))
+    return exp.TryCast(this=value, to=kind("DOUBLE"))
 
 
 @dataclass(frozen=True)
@@ -247,8 +255,8 @@ class Rules:
         """Write a value rounded to float32."""
         exp = sqlglot()
         if self.dialect in _CASTS_ROUND:
-            short = exp.Cast(this=value(), to=exp.DataType.build("float"))
-            return exp.Cast(this=short, to=exp.DataType.build("double"))
+            short = exp.Cast(this=value(), to=kind("FLOAT"))
+            return exp.Cast(this=short, to=kind("DOUBLE"))
 
         return case(
             (exp.LT(this=exp.Abs(this=value()), expression=number(_TINY)), self._in_steps(value)),
