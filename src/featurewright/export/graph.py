@@ -1,0 +1,118 @@
+"""What a model computes, as steps: the small language between models and SQL or ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from featurewright.expressions import Call, Column, Expression
+from featurewright.expressions.sql_form import check_operator
+from featurewright.tables import Schema
+from featurewright.trees.forest import Forest
+
+
+@dataclass(frozen=True)
+class Step:
+    """One value of each row: an operation on the values of earlier steps.
+
+    The operations are those of the operator table, by their names, under their domain rules, and:
+
+    - ``column``: an input column by its position, missing where it is (data: its position);
+    - ``bump``: the Gaussian bump of two operands whose squared difference is the third;
+    - ``fill``: its operand, or a constant where that is missing (data: the constant);
+    - ``linear``: a weighted sum (data: the weights and a constant);
+    - ``distance``: squared or absolute differences to a point, added up (data: the power 1 or 2,
+      the point);
+    - ``expit``, ``power`` (data: the exponent), ``exponential``, ``clip`` (data: lower and upper
+      bound), ``ratio``, ``largest``: plain arithmetic on values that are never missing;
+    - ``quotient``: a ratio that is 0 for a zero divisor;
+    - ``root``: the square root of the sum of squares;
+    - ``score``: one of the sums of an ensemble of trees (data: which one);
+    - ``place``: the leaf that a row reaches, as -1 - its number (data: the tree);
+    - ``member``: whether a place is one of some (data: those), missing where it is;
+    - ``pick``: the label of the first operand that equals the last one (data: the labels);
+    - ``number``: a constant (data: it).
+    """
+
+    op: str
+    args: tuple[int, ...] = ()
+    data: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Trees whose leaves add to scores; the tests of inner nodes are steps.
+
+    Attributes
+    ----------
+    forest : Forest
+        The trees.
+    tests : tuple of int
+        For each node the step of the value that it tests; -1 at leaves.
+    groups : int
+        Trees take turns in so many groups, each of which adds to scores of its own.
+    """
+
+    forest: Forest
+    tests: tuple[int, ...]
+    groups: int = 1
+
+    @property
+    def n_scores(self) -> int:
+        """Number of scores of a row."""
+        return int(self.forest.values.shape[1]) + self.groups - 1
+
+
+@dataclass(eq=False)
+class Graph:
+    """The steps of a model over the columns of one table.
+
+    Parameters
+    ----------
+    schema : Schema
+        The columns, as the model knows them.
+    narrow : bool, default=False
+        Whether operators round to float32, as they do where trees are descended; else they are
+        computed in float64, as `transform` does.
+    """
+
+    schema: Schema
+    narrow: bool = False
+    steps: list[Step] = field(default_factory=list)
+    outputs: list[tuple[str, int]] = field(default_factory=list)
+    ensemble: Ensemble | None = None
+    _places: dict[Step, int] = field(default_factory=dict)
+
+    def add(self, op: str, *args: int, data: Any = None) -> int:
+        """Give the number of a step, which is made where it is new."""
+        step = Step(op, args, data)
+        if step not in self._places:
+            self._places[step] = len(self.steps)
+            self.steps.append(step)
+        return self._places[step]
+
+    def expression(self, expression: Expression) -> int:
+        """Add the steps of an expression."""
+        return expression.fold(self._column, self._call)
+
+    def _column(self, node: Column) -> int:
+        """Add a column."""
+        return self.add("column", data=node.index)
+
+    def _call(self, node: Call, parts: list[int]) -> int:
+        """Add an operator."""
+        check_operator(node)
+        if self.narrow and node.operator.name == "gaussian":
+            # The difference and its square are rounded too.
+            square = self.add("square", self.add("sub", *parts))
+            return self.add("bump", *parts, square)
+        return self.add(node.operator.name, *parts, data=node.code if node.parameter else None)
+
+    def linear(self, parts: Sequence[int], weights: Sequence[float], constant: float = 0.0) -> int:
+        """Add a weighted sum, without terms of no weight."""
+        kept = [
+            (part, float(weight)) for part, weight in zip(parts, weights, strict=True) if weight
+        ]
+        data = tuple(weight for _, weight in kept), float(constant)
+        return self.add("linear", *(part for part, _ in kept), data=data)
