@@ -123,7 +123,7 @@ def fit_model(table: TrainingTable, listen: Listener, **parameters: Any) -> Auto
     )
     # A model file holds no classes but the package's own.
     model = AutoFeatures(**parameters)
-    vars(model).update(vars(watched))
+    model.__dict__.update(watched.__dict__)
     return model
 
 

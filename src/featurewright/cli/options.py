@@ -193,7 +193,7 @@ def write_sql(model: Any, table: str, dialect: str, **more: Any) -> str:
     """Write a model as SQL."""
     from featurewright.export import to_sql
 
-    return str(to_sql(model, table, dialect, **more)).rstrip() + "\n"
+    return to_sql(model, table, dialect, pretty=True, **more).rstrip() + "\n"
 
 
 def print_json(value: Any) -> None:

@@ -61,7 +61,7 @@ def summarize(model: Any) -> dict[str, Any]:
         )
     score = Score(str(model.scoring_))
     methods = [_method(result, score, model.best_method_) for result in model.results_]
-    estimators = [_estimator(entry, score) for entry in model.estimator_scores_]
+    estimators = [_estimator(entry, score) for entry in _honest(model)]
     features = _features(model)
     names = {feature["name"] for feature in features}
     originals, others = _other_columns(model, names)
@@ -184,6 +184,19 @@ def _method(result: dict[str, Any], score: Score, best: str) -> dict[str, Any]:
     }
 
 
+def _honest(model: Any) -> list[dict[str, Any]]:
+    """Give the scores of the estimators, of the first one without what choosing flatters.
+
+    The features were chosen by its scores, so that those are better than the truth; the gains that
+    `gain_per_fold_` has are those of what the other folds chose.
+    """
+    entries = [dict(entry) for entry in model.estimator_scores_]
+    if entries and len(entries[0]["before"]) == len(model.gain_per_fold_):
+        before = np.asarray(entries[0]["before"], dtype=np.float64)
+        entries[0]["after"] = (before + model.gain_per_fold_).tolist()
+    return entries
+
+
 def _estimator(entry: dict[str, Any], score: Score) -> dict[str, Any]:
     """Compare one model with and without the features."""
     before = np.asarray(entry["before"], dtype=np.float64)
@@ -208,11 +221,11 @@ def _estimator(entry: dict[str, Any], score: Score) -> dict[str, Any]:
 
 
 def _features(model: Any) -> list[dict[str, Any]]:
-    """List the readable features with what is known about their columns."""
-    features: Sequence[Feature] = model.features_
+    """List the readable features by their gain, with what is known about their columns."""
+    features = sorted(model.features_, key=lambda feature: -float(feature.gain))
     profile = getattr(model, "profile_", None) or {"columns": []}
     profiles = {column["name"]: column for column in profile["columns"]}
-    largest = max((float(feature.gain) for feature in features), default=0.0)
+    largest = float(features[0].gain) if features else 0.0
     return [
         {
             "rank": rank,
