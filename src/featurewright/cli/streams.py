@@ -35,6 +35,49 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DELIMITERS = ",;\t|"
 
 
+class _Unpacked(io.RawIOBase):
+    """A file compressed with Zstandard, unpacked.
+
+    Unlike the reader of the package zstandard it sees an end that comes too early.
+    """
+
+    def __init__(self, path: Path, make: Callable[[], Any], fault: type[Exception]) -> None:
+        self._file = path.open("rb")
+        self._make, self._fault = make, fault
+        self._frame: Any = None
+        self._packed = self._ready = b""
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Unpack some bytes."""
+        while not self._ready:
+            data = self._packed or self._file.read(1 << 17)
+            self._packed = b""
+            if not data:
+                if self._frame is not None:
+                    raise EOFError("it ends in the middle")
+                return 0
+            self._frame = self._frame or self._make()
+            try:
+                self._ready = self._frame.decompress(data)
+            except self._fault as error:
+                raise EOFError(str(error)) from error
+            if self._frame.eof:
+                self._packed, self._frame = self._frame.unused_data, None
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+
 def _open_zst(path: Path, mode: str) -> Any:
     """Open a file compressed with Zstandard."""
     try:
@@ -44,6 +87,12 @@ def _open_zst(path: Path, mode: str) -> Any:
             f"{path} is compressed with Zstandard, which needs the package zstandard: install "
             "featurewright[cli]."
         ) from error
+    if mode == "rb":
+
+        def make() -> Any:
+            return zstandard.ZstdDecompressor().decompressobj()
+
+        return io.BufferedReader(_Unpacked(path, make, zstandard.ZstdError), 1 << 20)
     return zstandard.open(path, mode)
 
 
