@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from featurewright.export.files import load, save
+from featurewright.export.pipelines import skops_types
 from featurewright.export.stored.errors import ModelFileError
 
-__all__ = ["ModelFileError", "load", "save"]
+__all__ = ["ModelFileError", "load", "save", "skops_types"]
