@@ -15,11 +15,6 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
-
-import featurewright
-from featurewright import Operator, Real
-from featurewright.export import ModelFileError, load, save
-from featurewright.export.stored.registry import ATTRIBUTES, ESTIMATORS as STORED
 from tests.export.cases import (
     ESTIMATORS,
     TABLES,
@@ -33,6 +28,12 @@ from tests.export.cases import (
     target,
     unpack,
 )
+
+import featurewright
+from featurewright import Operator, Real
+from featurewright.export import ModelFileError, load, save
+from featurewright.export.stored.registry import ATTRIBUTES
+from featurewright.export.stored.registry import ESTIMATORS as STORED
 
 every_estimator = pytest.mark.parametrize("name", list(ESTIMATORS))
 SCRIPT = """

@@ -199,7 +199,7 @@ def check_originals(originals: Originals) -> None:
         len(originals.columns) == len(originals.steps)
         and all(
             kind in ("number", "missing", "level")
-            or (kind == "frequency" and np.ndim(originals.frequencies.get(at)) == 1)
+            or (kind == "frequency" and at in originals.frequencies)
             for kind, at, _ in originals.steps
         ),
         "the original columns are not computed in a known way",

@@ -47,21 +47,23 @@ def _fits(value: Any) -> bool:
 
 def dump_foreign(value: Any, where: str) -> bytes:
     """Give the skops bytes of an estimator."""
-    skops = _skops(f"{where} is a {type(value).__name__}, which is saved with skops", ImportError)
+    skops = import_skops(
+        f"{where} is a {type(value).__name__}, which is saved with skops", ImportError
+    )
     from skops.io.exceptions import UnsupportedTypeException
 
     try:
         return bytes(skops.dumps(value))
     except (UnsupportedTypeException, RecursionError, TypeError, ValueError) as error:
         raise TypeError(
-            f"{where} is a {type(value).__name__} that skops cannot save ({str(error)[:80]}); "
+            f"{where} is a {name} that skops cannot save ({str(error)[:80]}); "
             "replace it, or pickle the model."
         ) from error
 
 
 def load_foreign(data: bytes, where: str, trusted: Sequence[str], max_bytes: int) -> Any:
     """Load an estimator all of whose types are trusted: those of scikit-learn, and those named."""
-    skops = _skops(f"{where} was saved with skops", ModelFileError)
+    skops = import_skops(f"{where} was saved with skops", ModelFileError)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             check_sizes(archive.infolist(), len(data), max_bytes)
@@ -83,10 +85,12 @@ def load_foreign(data: bytes, where: str, trusted: Sequence[str], max_bytes: int
         raise
     except _TROUBLE as error:
         raise broken(f"{where} is damaged") from error
+    if not is_foreign(value):
+        raise broken(f"{where} holds no estimator")
     return value
 
 
-def _skops(why: str, error: type[Exception]) -> Any:
+def import_skops(why: str, error: type[Exception]) -> Any:
     """Import skops, or say what it is needed for."""
     try:
         import skops.io

@@ -34,9 +34,10 @@ class Writer:
         self.nodes: list[dict[str, Any]] = []
         self.arrays: list[bytes] = []
         self.foreign: list[bytes] = []
-        # By identity; the objects are kept, so that no other one gets their number.
-        self._known: dict[int, tuple[Any, int]] = {}
-        self._open: set[int] = set()
+        # By identity, or what says NaN and infinity; the objects are kept, so that no other one
+        # gets their number.
+        self._known: dict[int | str, tuple[Any, int]] = {}
+        self._open: set[int | str] = set()
 
     def value(self, value: Any, where: str) -> Any:
         """Give the JSON value that stands for an object."""
@@ -44,15 +45,16 @@ class Writer:
             return value
         if type(value) is float and np.isfinite(value):
             return value
-        if id(value) in self._known:
-            return [self._known[id(value)][1]]
-        if id(value) in self._open:
+        key = repr(value) if type(value) is float else id(value)
+        if key in self._known:
+            return [self._known[key][1]]
+        if key in self._open:
             raise ValueError(f"{where} contains itself, which a model file cannot hold.")
-        self._open.add(id(value))
+        self._open.add(key)
         node = self._node(value, where)
-        self._open.remove(id(value))
+        self._open.remove(key)
         self.nodes.append(node)
-        self._known[id(value)] = value, len(self.nodes) - 1
+        self._known[key] = value, len(self.nodes) - 1
         return [len(self.nodes) - 1]
 
     def _node(self, value: Any, where: str) -> dict[str, Any]:
