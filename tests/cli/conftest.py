@@ -38,6 +38,6 @@ def work(tmp_path_factory, call):
     result = call(
         "fit", table, "--target", "sign", "--drop", "size", "--methods", "batch",
         "--time", 5, "--out", model, "--report", folder / "report.html",
-        "--sql", folder / "features.sql",
     )  # fmt: skip
+
     return SimpleNamespace(folder=folder, table=table, model=model, result=result)

@@ -49,6 +49,13 @@ def unfinished(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, complete or not at all."""
+    with unfinished(path) as temporary:
+        # A lone surrogate in a name cannot be written; a question mark takes its place.
+        temporary.write_bytes(text.encode("utf-8", "replace"))
+
+
 @contextmanager
 def open_sink(path: Path) -> Iterator[Sink]:
     """Open a table for writing; the ending of its name says the format."""

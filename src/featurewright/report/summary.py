@@ -190,10 +190,15 @@ def _honest(model: Any) -> list[dict[str, Any]]:
     The features were chosen by its scores, so that those are better than the truth; the gains that
     `gain_per_fold_` has are those of what the other folds chose.
     """
-    entries = [dict(entry) for entry in model.estimator_scores_]
-    if entries and len(entries[0]["before"]) == len(model.gain_per_fold_):
-        before = np.asarray(entries[0]["before"], dtype=np.float64)
-        entries[0]["after"] = (before + model.gain_per_fold_).tolist()
+    entries = []
+    for entry in model.estimator_scores_:
+        # Where time was over, the last folds have one score only.
+        n_folds = min(len(entry["before"]), len(entry["after"]))
+        before, after = (np.asarray(entry[when][:n_folds]) for when in ("before", "after"))
+        if not entries and len(model.gain_per_fold_) == n_folds:
+            after = before + model.gain_per_fold_
+        if n_folds:
+            entries.append({"estimator": entry["estimator"], "before": before, "after": after})
     return entries
 
 

@@ -17,7 +17,7 @@ from featurewright.cli import display
 from featurewright.cli.fitting import TrainingTable, fit_model, watching
 from featurewright.cli.options import Debug, ending_well, error_console, write_sql
 from featurewright.cli.problems import UserError
-from featurewright.cli.sinks import unfinished
+from featurewright.cli.sinks import unfinished, write_text
 from featurewright.datasets import load_vehicle
 from featurewright.report import summarize, write_report
 from featurewright.report.summary import ESTIMATORS
@@ -34,7 +34,7 @@ def demo(
         typer.Option("--out", "-o", help="The folder to write the results to.", metavar="FOLDER"),
     ] = FOLDER,
     seconds: Annotated[
-        float, typer.Option("--time", help="Seconds to search.", metavar="SECONDS")
+        float, typer.Option("--time", help="Seconds to search.", min=0.1, metavar="SECONDS")
     ] = 20.0,
     seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0, metavar="N")] = 0,
     debug: Debug = False,
@@ -171,7 +171,5 @@ def _write(model: Any, X: pl.DataFrame, y: Any, out: Path) -> list[tuple[Path, s
         X.with_columns(pl.Series(TARGET, y)).write_csv(temporary)
     featurewright.save(model, saved)
     write_report(model, page, model_file=saved.name)
-    text = write_sql(model, "vehicles", "duckdb")
-    with unfinished(sql) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(sql, write_sql(model, "vehicles", "duckdb"))
     return files

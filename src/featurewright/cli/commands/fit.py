@@ -31,7 +31,7 @@ from featurewright.cli.options import (
     write_sql,
 )
 from featurewright.cli.problems import UserError, did_you_mean
-from featurewright.cli.sinks import check_output, unfinished
+from featurewright.cli.sinks import check_output, write_text
 from featurewright.cli.sources import open_table
 from featurewright.report import summarize, write_report
 
@@ -59,7 +59,7 @@ def fit(
     ],
     task: Annotated[Task, typer.Option(help="What the target is.")] = Task.AUTO,
     time: Annotated[
-        float, typer.Option(help="Seconds to search.", min=0.0, metavar="SECONDS")
+        float, typer.Option(help="Seconds to search.", min=0.1, metavar="SECONDS")
     ] = 60.0,
     estimator: Annotated[
         Estimator, typer.Option(help="The model the features are for.")
@@ -133,11 +133,7 @@ def fit(
     Every score comes from rows that were not used to find the features. If nothing helps, the
     answer is to keep the original columns.
     """
-    outputs = [path for path in (out, report, sql) if path is not None]
-    for number, path in enumerate(outputs):
-        check_output(path, table)
-        if path.resolve() in {other.resolve() for other in outputs[:number]}:
-            raise UserError(f"{path} is named twice: give each output a name of its own.")
+    outputs = _outputs(table, out, report, sql)
     tried = _methods(methods)
     console = error_console()
     source = open_table(table, delimiter=delimiter, header=not no_header)
@@ -148,9 +144,9 @@ def fit(
         tell_encoding(source, console)
     _check_header(frame.columns, target, no_header)
     training = training_table(frame, target, drop=drop or (), groups=groups)
+    training.y, model_for = choose_task(training.y, task.value, estimator.value, seed)
     if not quiet:
         _tell_table(console, training, target)
-    training.y, model_for = choose_task(training.y, task.value, estimator.value, seed)
     with watching(console, time, quiet=quiet) as listen:
         model = fit_model(
             training,
@@ -164,22 +160,34 @@ def fit(
             random_state=seed,
             n_jobs=jobs,
         )
-    written = _write(model, out, report, sql, dialect.value)
+    # What may be refused comes last, so that a long search is not lost.
+    if out is not None:
+        featurewright.save(model, out)
+    if report is not None:
+        write_report(model, report, model_file=out.name if out else "features.fw")
     summary = summarize(model)
     if as_json:
-        print_json({**slim(summary), "files": [str(path) for path in written]})
-        return
-    if quiet:
-        return
-    display.show_result(Console(), summary)
-    for path in written:
-        console.print(display.plain(f"Written: {path}", 400))
-    if not written:
-        console.print(
-            display.plain(
-                "Add --out features.fw to keep the model, --report report.html to see it."
-            )
-        )
+        print_json({**slim(summary), "files": [str(path) for path in outputs]})
+    elif not quiet:
+        display.show_result(Console(), summary)
+    if sql is not None:
+        write_text(sql, write_sql(model, "my_table", dialect.value))
+    if not quiet and not as_json:
+        for path in outputs:
+            console.print(display.plain(f"Written: {path}", 400))
+        if not outputs:
+            hint = "Add --out features.fw to keep the model, --report report.html to see it."
+            console.print(display.plain(hint))
+
+
+def _outputs(table: Path, *paths: Path | None) -> list[Path]:
+    """List the files to write; refuse places that cannot be written before any work."""
+    outputs = [path for path in paths if path is not None]
+    for number, path in enumerate(outputs):
+        check_output(path, table)
+        if path.resolve() in {other.resolve() for other in outputs[:number]}:
+            raise UserError(f"{path} is named twice: give each output a name of its own.")
+    return outputs
 
 
 def _check_header(columns: list[str], target: list[str], no_header: bool) -> None:
@@ -219,18 +227,3 @@ def _methods(given: str) -> Any:
     if not names:
         raise typer.BadParameter("no method is named; write for example --methods forest,batch.")
     return names
-
-
-def _write(
-    model: Any, out: Path | None, report: Path | None, sql: Path | None, dialect: str
-) -> list[Path]:
-    """Write what was asked for; what may be refused comes first."""
-    text = "" if sql is None else write_sql(model, "my_table", dialect)
-    if out is not None:
-        featurewright.save(model, out)
-    if report is not None:
-        write_report(model, report, model_file=out.name if out else "features.fw")
-    if sql is not None:
-        with unfinished(sql) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    return [path for path in (out, report, sql) if path is not None]

@@ -22,7 +22,7 @@ from featurewright.cli.options import (
     slim,
     write_sql,
 )
-from featurewright.cli.sinks import check_output, unfinished
+from featurewright.cli.sinks import check_output, write_text
 from featurewright.report import summarize, write_report
 
 INSPECT_EXAMPLES = (
@@ -108,8 +108,7 @@ def sql(
         typer.echo(text, nl=False)
         return
     check_output(out, model)
-    with unfinished(out) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(out, text)
     if not quiet:
         error_console().print(display.plain(f"Written: {out}", 400))
 
