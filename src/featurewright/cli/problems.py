@@ -10,10 +10,10 @@ class UserError(Exception):
     """An error to be shown in one line: what came, what was expected, what to do."""
 
 
-def closest(name: str, known: Iterable[str]) -> str | None:
+def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Find the name that was probably meant."""
     folded = {other.casefold(): other for other in known}
-    found = get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
+    found = get_close_matches(name.casefold(), folded, n=1, cutoff=cutoff)
     return folded[found[0]] if found else None
 
 

@@ -174,7 +174,7 @@ def open_table(path: Path, *, delimiter: str | None = None, header: bool = True)
     """Find out what a file is, by its content first and by its name where that leaves it open."""
     if not path.exists():
         near = [other.name for other in path.parent.glob("*")] if path.parent.is_dir() else []
-        meant = closest(path.name, near)
+        meant = closest(path.name, near, cutoff=0.75)
         hint = f"did you mean {meant}?" if meant else "check the path."
         raise UserError(f"There is no file {path}: {hint}")
     if path.is_dir():
