@@ -47,9 +47,8 @@ def _fits(value: Any) -> bool:
 
 def dump_foreign(value: Any, where: str) -> bytes:
     """Give the skops bytes of an estimator."""
-    skops = import_skops(
-        f"{where} is a {type(value).__name__}, which is saved with skops", ImportError
-    )
+    name = type(value).__name__
+    skops = import_skops(f"{where} is a {name}, which is saved with skops", ImportError)
     from skops.io.exceptions import UnsupportedTypeException
 
     try:

@@ -143,7 +143,7 @@ def _check_boosting(model: Any) -> None:
         "the trees of boosting do not fit its scores",
     )
     if is_classifier(model):
-        _need(model, "classes_")
+        _check_classes(model)
         n_scores = 1 if len(model.classes_) == 2 else len(model.classes_)
         demand(
             model.n_scores_ in (n_scores, len(model.classes_)),
@@ -161,13 +161,23 @@ def _check_leaves(model: Any) -> None:
         _need(model, "_unit")
         demand(n_values > 0, "the leaves hold no numbers")
         return
-    _need(model, "_outputs", "classes_", "n_classes_")
+    _need(model, "_outputs", "n_classes_")
     if model._outputs is None:
-        demand(isinstance(model.classes_, np.ndarray), "the classes are not one column")
+        _check_classes(model)
         n_classes = len(model.classes_)
     else:
         n_classes = sum(len(classes) for classes in model._outputs.classes)
     demand(n_classes == n_values, "the leaves do not have a share for each class")
+
+
+def _check_classes(model: Any) -> None:
+    """Check that there is one column of classes."""
+    _need(model, "classes_")
+    classes = model.classes_
+    demand(
+        isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > 0,
+        "the classes are not one column",
+    )
 
 
 def _check_places(points: Any, schema: Schema) -> None:
@@ -198,15 +208,16 @@ def _settle_ensemble(model: Any, schema: Schema) -> None:
             run.columns.ndim == 1 and np.all((run.columns >= 0) & (run.columns < base.n_columns)),
             "a run names a column that there is not",
         )
+    members = [one for run in runs for one in getattr(run.member, "members", (run.member,))]
     if is_classifier(model):
-        _need(model, "classes_", "n_classes_")
-        members = [one for run in runs for one in getattr(run.member, "members", (run.member,))]
+        _check_classes(model)
         demand(
             all(one.n_classes == len(model.classes_) for one in members),
             "a member does not have the classes of its ensemble",
         )
     else:
         _need(model, "_unit")
+        demand(all(one.n_classes == 0 for one in members), "a member of a regressor has classes")
 
 
 def _settle_recursive(model: Any, schema: Schema) -> None:
@@ -222,7 +233,13 @@ def _settle_recursive(model: Any, schema: Schema) -> None:
         and model._offset.shape == joined.shape[1:],
         "the matrices of recursions do not fit their columns",
     )
+    n_problems = 1
+    if model.classes_ is not None:
+        _check_classes(model)
+        n_problems = 1 if len(model.classes_) == 2 else len(model.classes_)
+    demand(len(model._seeds) == n_problems, "the matrices are not as many as the classes")
     if isinstance(model, RecursiveSelectiveClassifier):
+        demand(model.classes_ is not None, "a classifier has no classes")
         _need(model, "estimators_")
         demand(
             len(model.estimators_) == len(model._seeds)

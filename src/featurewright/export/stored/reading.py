@@ -24,6 +24,8 @@ _MAX_SYMBOLS = 1_000  # of an expression
 _FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 _KEYS = (str, int, float, bool, bytes, np.generic, type(None))
 _PLAIN = (type(None), bool, int, float, str)
+# What looking at very odd values may raise.
+_ODD = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 _TWISTER = 624  # words of the state of the Mersenne twister
 
 
@@ -236,9 +238,11 @@ class Reader:
             raise broken("an expression is too long")
         try:
             made = record.build(**fields)
-        except (ValueError, TypeError, AttributeError) as error:
+            record.check(made)
+        except ModelFileError:
+            raise
+        except _ODD as error:
             raise broken(f"a {name} cannot be what it says ({str(error)[:200]})") from error
-        record.check(made)
         return made
 
     def _estimator(self, node: Mapping[str, Any]) -> Any:
@@ -256,7 +260,12 @@ class Reader:
         model = made(**parameters)
         vars(model).update(learned)
         set_requests(model, _expect(node["requests"], dict, "what an estimator asks for"))
-        settle(model)
+        try:
+            settle(model)
+        except ModelFileError:
+            raise
+        except _ODD as error:
+            raise broken(f"the parts of a {name} do not fit together") from error
         return model
 
     def _foreign(self, node: Mapping[str, Any]) -> Any:
