@@ -7,30 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from featurewright.estimators.parameters import one_of
 from featurewright.export.graph import Ensemble, Graph
-from featurewright.export.models import transform_graph
 from featurewright.export.onnx_trees import TreeNodes
-from featurewright.export.sql import OUTPUTS
+from featurewright.export.predictions import graph_of
 from featurewright.export.tensors import Matrix, Sheet
-from featurewright.export.trees import prediction_graph
 from featurewright.expressions import Domain
-from featurewright.paths import ForestPathEncoder
-from featurewright.tables import Schema
 
 _OPSET, _TREES, _IR = 18, 5, 10  # versions that readers of the last years know
 
 
 def to_onnx(model: Any, *, output: str = "transform") -> Any:
     """Write what a fitted model computes as an ONNX model."""
-    one_of("output", output, OUTPUTS)
-    if isinstance(model, ForestPathEncoder):
-        raise TypeError(
-            "ForestPathEncoder gives sparse tables, which ONNX has no use for; use to_sql, or the "
-            "encoder itself."
-        )
-    graph = transform_graph(model) if output == "transform" else prediction_graph(model, output)
-    _check_columns(graph.schema)
+    graph = graph_of(model, output)
+    _check_columns(graph)
     sheet = Sheet()
     onnx = sheet.onnx
     matrix = _inputs(sheet, graph)
@@ -61,22 +50,29 @@ def to_onnx(model: Any, *, output: str = "transform") -> Any:
     return made
 
 
-def _check_columns(schema: Schema) -> None:
-    """Refuse labels, which a table of floats cannot hold."""
-    labels = [
-        name
-        for name, domain in zip(schema.names, schema.domains, strict=True)
-        if domain == Domain.CATEGORY
-    ]
-    if labels:
+def _check_columns(graph: Graph) -> None:
+    """Refuse labels and dates, which a table of floats cannot hold, and paths of trees."""
+    schema = graph.schema
+    refused = [column.source for column in graph.derived if column.part != "value"]
+    held = "dates or times"
+    if not refused:
+        is_label = schema.domains == Domain.CATEGORY
+        refused, held = [schema.names[k] for k in np.flatnonzero(is_label)], "labels"
+    if refused:
         raise ValueError(
-            f"Column {labels[0]!r} holds labels, but an ONNX model reads a table of numbers; fit "
+            f"Column {refused[0]!r} holds {held}, but an ONNX model reads a table of numbers; fit "
             "on numbers and booleans, or use to_sql."
+        )
+    if any(step.op == "place" for step in graph.steps):
+        raise ValueError(
+            "Paths of trees have no ONNX form here; use to_sql, or AutoFeatures without the method "
+            "'paths'."
         )
 
 
 def _inputs(sheet: Sheet, graph: Graph) -> Matrix:
     """Read the table: float32 where trees test values, missing what is too large."""
+    # Trees test float32 values.
     dtype = np.float32 if graph.narrow else np.float64
     name = sheet.cast("X", dtype) if graph.narrow else "X"
     places = {k: int(step.data) for k, step in enumerate(graph.steps) if step.op == "column"}
