@@ -109,6 +109,12 @@ def test_parts_of_every_kind():
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_reads_its_own_text(fitted, dialect):
+    if dialect == "bigquery":
+        with pytest.raises(ValueError, match="which names in BigQuery cannot have"):
+            to_sql(fitted, "t", dialect)
+        frame = dated_frame()
+        frame = frame.rename(dict(zip(frame.columns, "abcdefgh", strict=True)))
+        fitted = AutoFeatures(methods=["batch"], time_budget=1, cv=2).fit(frame, np.arange(120) % 2)
     text = to_sql(fitted, "t", dialect)
     (parsed,) = sqlglot.parse(text, dialect=dialect)
     names = list(fitted.get_feature_names_out())

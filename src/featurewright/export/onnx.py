@@ -17,7 +17,43 @@ _OPSET, _TREES, _IR = 18, 5, 10  # versions that readers of the last years know
 
 
 def to_onnx(model: Any, *, output: str = "transform") -> Any:
-    """Write what a fitted model computes as an ONNX model."""
+    """Write what a fitted model computes as an ONNX model.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted `AutoFeatures`, constructive learner, feature construction tree,
+        `BatchConstructor`, `LandmarkKernelFeatures` or `RecursiveSelectiveTransformer`, fitted on
+        numbers and booleans.
+    output : {"transform", "predict", "predict_proba"}, default="transform"
+        What to compute.
+
+    Returns
+    -------
+    onnx.ModelProto
+        It takes one matrix of float64, "X", NaN where a value is missing, and gives "features",
+        "prediction" ("prediction_0", ... for several columns of classes) or "probabilities". The
+        names of the columns are in its metadata, "input_names" and "output_names", as JSON; for
+        `AutoFeatures` these are the columns that it uses. Operators of version 18 and trees of
+        version 5 (ai.onnx.ml) are used, which onnxruntime knows from 1.20 on.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where something has no ONNX form: labels, dates, operators and kernels that are functions
+        of your own, paths of trees, models of other libraries but linear ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from featurewright import ConstructiveForestRegressor
+    >>> from featurewright.export import to_onnx
+    >>> X = np.random.default_rng(0).uniform(1, 2, size=(100, 3))
+    >>> forest = ConstructiveForestRegressor(5, random_state=0).fit(X, X[:, 0] / X[:, 2])
+    >>> made = to_onnx(forest, output="predict")
+    >>> [result.name for result in made.graph.output]
+    ['prediction']
+    """
     graph = graph_of(model, output)
     _check_columns(graph)
     sheet = Sheet()
