@@ -128,7 +128,7 @@ def test_refusals():
     with pytest.raises(ValueError, match=r"'c`ol' holds labels, but an ONNX model reads"):
         to_onnx(model, output="predict")
     X = hostile(60)
-    with pytest.raises(TypeError, match="ForestPathEncoder gives sparse tables"):
+    with pytest.raises(ValueError, match="Paths of trees have no ONNX form"):
         to_onnx(ForestPathEncoder(2, random_state=0).fit(X, target(X)))
     with pytest.raises(ValueError, match="output="):
         to_onnx(model, output="fit")

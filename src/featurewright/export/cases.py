@@ -36,26 +36,25 @@ class Piece:
     values : bool
         Whether leaves give their value; else their place, -1 - number, and nodes below the piece
         their number.
-    drops_missing : bool
-        Whether a row whose value is missing gets NULL; else it goes to the node's side for it.
+    tests : tuple of int
+        The steps that the nodes of the piece test.
     """
 
     ensemble: Ensemble
     entries: tuple[int, ...]
     depth: int
     values: bool
-    drops_missing: bool
     tests: tuple[int, ...]
 
     def counts(self, args: tuple[int, ...]) -> list[tuple[int, int]]:
         """Give how often the text names each operand."""
-        times = 2 if self.drops_missing else 1
+        times = 2 if self.ensemble.drops_missing else 1
         counts = [(arg, times * self.tests.count(arg)) for arg in set(self.tests)]
         inner = len(args) - len(set(self.tests))
         return counts + [(arg, len(self.entries) + 1) for arg in args[:inner]]
 
 
-def lower(graph: Graph, dialect: str, *, drops_missing: bool = False) -> Graph:
+def lower(graph: Graph, dialect: str) -> Graph:
     """Replace scores, and places in trees, by steps that can be written as SQL."""
     ensemble = graph.ensemble
     if ensemble is None:
@@ -66,16 +65,16 @@ def lower(graph: Graph, dialect: str, *, drops_missing: bool = False) -> Graph:
             f"The model has {n_nodes} nodes, but at most {MAX_NODES} can be written as SQL; use "
             "fewer or smaller trees, or to_onnx."
         )
-    below = Graph(graph.schema, graph.narrow)
+    below = replace(graph, steps=[], outputs=[], ensemble=None, _places={})
     moved: list[int] = []
-    maker = _Maker(below, ensemble, _DEPTH.get(dialect, _USUAL_DEPTH), moved, drops_missing)
+    maker = _Maker(below, ensemble, _DEPTH.get(dialect, _USUAL_DEPTH), moved)
     for step in graph.steps:
         if step.op == "score":
             moved.append(maker.score(step.data))
         elif step.op == "place":
             moved.append(maker.place(step.data))
         else:
-            moved.append(below.add(step.op, *(moved[arg] for arg in step.args), data=step.data))
+            moved.append(below.put(replace(step, args=tuple(moved[arg] for arg in step.args))))
     below.outputs = [(name, moved[step]) for name, step in graph.outputs]
     return below
 
@@ -83,10 +82,8 @@ def lower(graph: Graph, dialect: str, *, drops_missing: bool = False) -> Graph:
 class _Maker:
     """Make the steps of the trees of an ensemble, when the first of them is asked for."""
 
-    def __init__(
-        self, graph: Graph, ensemble: Ensemble, depth: int, moved: list[int], drops: bool
-    ) -> None:
-        self.graph, self.depth, self.drops, self.moved = graph, depth, drops, moved
+    def __init__(self, graph: Graph, ensemble: Ensemble, depth: int, moved: list[int]) -> None:
+        self.graph, self.depth, self.moved = graph, depth, moved
         self.ensemble, self.forest = ensemble, ensemble.forest
         self.places: dict[int, int] = {}
         self.scores: list[int] = []
@@ -123,7 +120,7 @@ class _Maker:
         first, last = self._range(tree)
         n_values = self.forest.values.shape[1]
         deep = int(self.forest.depth[first:last].max()) > self.depth
-        if n_values == 1 and not deep and not self.drops:
+        if n_values == 1 and not deep:
             return [self._piece((first,), (), self.depth, values=True)]
         place = self.place(tree)
         leaves = self.forest.left[first:last]
@@ -150,7 +147,7 @@ class _Maker:
     ) -> int:
         """Add some levels of a tree."""
         tests = tuple(self.moved[self.ensemble.tests[k]] for k in self._inner(entries, depth))
-        piece = Piece(self._relabelled(), entries, depth, values, self.drops, tests)
+        piece = Piece(self._relabelled(), entries, depth, values, tests)
         return self.graph.add("descend", *above, *sorted(set(tests)), data=piece)
 
     def _relabelled(self) -> Ensemble:
@@ -235,7 +232,7 @@ class Writer:
             return whole(node)
         sides = [self._nested(piece, left + side, depth - 1) for side in (0, 1)]
         goes = [self._goes(side, piece.ensemble, node) for side in (0, 1)]
-        if piece.drops_missing:
+        if piece.ensemble.drops_missing:
             return case((goes[0], sides[0]), (goes[1], sides[1]))
         # A condition on NULL does not hold: missing values take the other branch.
         if forest.missing_left[node]:

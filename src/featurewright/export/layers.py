@@ -8,14 +8,15 @@ from typing import Any
 from featurewright.export.cases import Writer, look_up
 from featurewright.export.graph import Graph
 from featurewright.export.inputs import read_column
+from featurewright.export.moments import read_moment
 from featurewright.export.scalars import add_up, is_operator, render
 from featurewright.expressions import OPERATORS
 from featurewright.expressions.sql_form import Make, Rules, Sql, quoted, sqlglot
 
 _SHORT = 12  # symbols up to which a piece is written again rather than named
 _MAX_COLUMNS = {"sqlite": 2000, "postgres": 1600}  # of a query or table
-_KEPT = ("column", "total")  # steps that are always columns
-_SETTLED = ("add", "sub", "mul", "div", "square", "reciprocal")
+_KEPT = ("column", "moment", "total")  # steps that are always columns
+_SETTLED = ("add", "sub", "mul", "div", "square", "reciprocal", "round")
 _ONCE = ("neg", "abs")
 _TWICE = ("distance", "expit", "exponential", "clip", "power", "root", "member")
 _ROUNDED = ("sqrt", "log", "exp", "gaussian", "bump")
@@ -26,7 +27,8 @@ class Layers:
 
     def __init__(self, graph: Graph, dialect: str) -> None:
         self.graph, self.steps = graph, graph.steps
-        self.rules = Rules(dialect, graph.narrow)
+        self.dialect = dialect
+        self.rules = {narrow: Rules(dialect, narrow) for narrow in (False, True)}
         self.named = self._choose()
         self.level = self._place()
 
@@ -47,7 +49,7 @@ class Layers:
             layer = exp.Select(expressions=columns).from_(source, copy=False)
             name = f"{prefix}{level}"
             # SQLite would write a layer into the next one, again for each use of a column.
-            kept = True if self.rules.dialect == "sqlite" else None
+            kept = True if self.dialect == "sqlite" else None
             query = query.with_(_internal(name), as_=layer, materialized=kept, copy=False)
             source = exp.Table(this=_internal(name))
         columns = [
@@ -61,7 +63,7 @@ class Layers:
 
     def _check_width(self, n_columns: int) -> None:
         """Refuse what a database cannot hold side by side."""
-        dialect = self.rules.dialect
+        dialect = self.dialect
         most = _MAX_COLUMNS.get(dialect)
         if most is not None and n_columns > most:
             raise ValueError(
@@ -106,11 +108,11 @@ class Layers:
         step = self.steps[i]
         op = step.op
         times = 1
-        casts = self.rules.dialect in ("duckdb", "spark")
+        casts = self.dialect in ("duckdb", "spark")
         if op in _SETTLED:
-            times = (2 if casts else 7) if self.graph.narrow else 2
+            times = (2 if casts else 7) if step.narrow else 2
         elif op in _ROUNDED:
-            times = 1 if casts or not self.graph.narrow else 5
+            times = 1 if casts or not step.narrow else 5
         elif op in _TWICE or (op in OPERATORS and op not in _ONCE):
             times = 2
         if op in ("square", "exp", "gaussian", "bump"):
@@ -120,6 +122,8 @@ class Layers:
             counts[-1] = (step.args[-1], len(step.args) - 1)
         if op == "descend":
             counts = step.data.counts(step.args)
+        if op in ("gap", "shares", "floor"):
+            counts = [(step.args[0], 1)]
         if op == "lookup":
             counts = [(step.args[0], len(step.data) - 1)]
         return counts
@@ -138,7 +142,7 @@ class Layers:
             for k in {output} if output in level else self._needs(output, chosen):
                 self.last_use[k] = self.top
         for i in reversed(self.named):
-            if self.steps[i].op == "column":  # only the first layer can read the table
+            if self.steps[i].op in ("column", "moment"):  # only the first layer can read the table
                 level[i] = 0
             for k in needs[i]:
                 level[k] = min(level[k], level[i] - 1)
@@ -172,8 +176,12 @@ class Layers:
     def _own(self, i: int, *, raw: bool = False) -> Sql:
         """Write what a step computes."""
         step = self.steps[i]
+        rules = self.rules[step.narrow]
         if step.op == "column":
-            return read_column(self.graph.schema, step.data, self.rules)
+            return read_column(self.graph.schema, step.data, rules)
+        if step.op == "moment":
+            name, what = step.data
+            return read_moment(name, what, self.dialect)
         parts: list[Make] = [lambda arg=arg: self._write(arg) for arg in step.args]  # type: ignore[misc]
         if step.op == "total":
             return add_up([part() for part in parts])
@@ -181,7 +189,7 @@ class Layers:
             return Writer(self._write, self._is_settled).descend(step)
         if step.op == "lookup":
             return look_up(step.data, parts[0])
-        return render(step, parts, self.rules, raw=raw)
+        return render(step, parts, rules, raw=raw)
 
     def _is_settled(self, i: int) -> bool:
         """Tell whether the text of a step is rounded already."""

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from featurewright.expressions.sql_form import Sql, quoted, sqlglot
+from featurewright.expressions.sql_form import Sql, check_names, quoted, sqlglot
 
 _LONGEST = {"postgres": 63, "bigquery": 300, "snowflake": 255}
 _CASE_COUNTS = ("postgres", "snowflake")  # where quoted names that differ in case differ
 
 
-def write_table(table: Any) -> tuple[Sql, str]:
+def write_table(table: Any, dialect: str) -> tuple[Sql, str]:
     """Write the name of a table; give its last part too."""
     parts = table.split(".") if isinstance(table, str) else table
     is_path = isinstance(parts, (list, tuple)) and all(isinstance(part, str) for part in parts)
@@ -21,6 +21,7 @@ def write_table(table: Any) -> tuple[Sql, str]:
             f"table={table!r} must be a name such as 'sales' or 'shop.sales', or a tuple of up to "
             "three names where a name holds a dot."
         )
+    check_names(parts, dialect)
     exp = sqlglot()
     places = dict(zip(("this", "db", "catalog"), map(quoted, reversed(parts)), strict=False))
     return exp.Table(**places), parts[-1]
@@ -35,7 +36,8 @@ def read_keys(key: Any) -> list[str]:
 
 
 def check_inputs(names: Sequence[str], dialect: str) -> None:
-    """Refuse columns whose names a dialect takes for the same."""
+    """Refuse names that a dialect cannot have, and those that it takes for the same."""
+    check_names(names, dialect)
     if dialect in _CASE_COUNTS:
         return
     seen: dict[str, str] = {}

@@ -7,30 +7,55 @@ from typing import Any
 
 import numpy as np
 
-from featurewright.estimators.parameters import one_of
 from featurewright.export.graph import Ensemble, Graph
-from featurewright.export.models import transform_graph
 from featurewright.export.onnx_trees import TreeNodes
-from featurewright.export.sql import OUTPUTS
+from featurewright.export.predictions import graph_of
 from featurewright.export.tensors import Matrix, Sheet
-from featurewright.export.trees import prediction_graph
 from featurewright.expressions import Domain
-from featurewright.paths import ForestPathEncoder
-from featurewright.tables import Schema
 
 _OPSET, _TREES, _IR = 18, 5, 10  # versions that readers of the last years know
 
 
 def to_onnx(model: Any, *, output: str = "transform") -> Any:
-    """Write what a fitted model computes as an ONNX model."""
-    one_of("output", output, OUTPUTS)
-    if isinstance(model, ForestPathEncoder):
-        raise TypeError(
-            "ForestPathEncoder gives sparse tables, which ONNX has no use for; use to_sql, or the "
-            "encoder itself."
-        )
-    graph = transform_graph(model) if output == "transform" else prediction_graph(model, output)
-    _check_columns(graph.schema)
+    """Write what a fitted model computes as an ONNX model.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted `AutoFeatures`, constructive learner, feature construction tree,
+        `BatchConstructor`, `LandmarkKernelFeatures` or `RecursiveSelectiveTransformer`, fitted on
+        numbers and booleans.
+    output : {"transform", "predict", "predict_proba"}, default="transform"
+        What to compute.
+
+    Returns
+    -------
+    onnx.ModelProto
+        It takes one matrix of float64, "X", NaN where a value is missing, and gives "features",
+        "prediction" ("prediction_0", ... for several columns of classes) or "probabilities". The
+        names of the columns are in its metadata, "input_names" and "output_names", as JSON; for
+        `AutoFeatures` these are the columns that it uses. Operators of version 18 and trees of
+        version 5 (ai.onnx.ml) are used, which onnxruntime knows from 1.20 on.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where something has no ONNX form: labels, dates, operators and kernels that are functions
+        of your own, paths of trees, models of other libraries but linear ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from featurewright import ConstructiveForestRegressor
+    >>> from featurewright.export import to_onnx
+    >>> X = np.random.default_rng(0).uniform(1, 2, size=(100, 3))
+    >>> forest = ConstructiveForestRegressor(5, random_state=0).fit(X, X[:, 0] / X[:, 2])
+    >>> made = to_onnx(forest, output="predict")
+    >>> [result.name for result in made.graph.output]
+    ['prediction']
+    """
+    graph = graph_of(model, output)
+    _check_columns(graph)
     sheet = Sheet()
     onnx = sheet.onnx
     matrix = _inputs(sheet, graph)
@@ -61,22 +86,29 @@ def to_onnx(model: Any, *, output: str = "transform") -> Any:
     return made
 
 
-def _check_columns(schema: Schema) -> None:
-    """Refuse labels, which a table of floats cannot hold."""
-    labels = [
-        name
-        for name, domain in zip(schema.names, schema.domains, strict=True)
-        if domain == Domain.CATEGORY
-    ]
-    if labels:
+def _check_columns(graph: Graph) -> None:
+    """Refuse labels and dates, which a table of floats cannot hold, and paths of trees."""
+    schema = graph.schema
+    refused = [column.source for column in graph.derived if column.part != "value"]
+    held = "dates or times"
+    if not refused:
+        is_label = schema.domains == Domain.CATEGORY
+        refused, held = [schema.names[k] for k in np.flatnonzero(is_label)], "labels"
+    if refused:
         raise ValueError(
-            f"Column {labels[0]!r} holds labels, but an ONNX model reads a table of numbers; fit "
+            f"Column {refused[0]!r} holds {held}, but an ONNX model reads a table of numbers; fit "
             "on numbers and booleans, or use to_sql."
+        )
+    if any(step.op == "place" for step in graph.steps):
+        raise ValueError(
+            "Paths of trees have no ONNX form here; use to_sql, or AutoFeatures without the method "
+            "'paths'."
         )
 
 
 def _inputs(sheet: Sheet, graph: Graph) -> Matrix:
     """Read the table: float32 where trees test values, missing what is too large."""
+    # Trees test float32 values.
     dtype = np.float32 if graph.narrow else np.float64
     name = sheet.cast("X", dtype) if graph.narrow else "X"
     places = {k: int(step.data) for k, step in enumerate(graph.steps) if step.op == "column"}

@@ -134,6 +134,20 @@ def _ratio(data: Any, parts: list[Make], rules: Rules) -> Sql:
     return sqlglot().Div(this=_enclosed(parts[0]), expression=_enclosed(parts[1]), typed=True)
 
 
+def _gap(data: Any, parts: list[Make], rules: Rules) -> Sql:
+    """Write whether a value is missing."""
+    exp = sqlglot()
+    missing = exp.Is(this=parts[0](), expression=exp.null())
+    return case((missing, number(1.0)), otherwise=number(0.0))
+
+
+def _shares(data: Any, parts: list[Make], rules: Rules) -> Sql:
+    """Write a number for each code."""
+    exp = sqlglot()
+    ifs = [exp.If(this=number(float(code)), true=number(v)) for code, v in enumerate(data)]
+    return exp.Case(this=parts[0](), ifs=ifs, default=number(0.0))
+
+
 def _quotient(data: Any, parts: list[Make], rules: Rules) -> Sql:
     """Write a quotient that is 0 for a zero divisor."""
     exp = sqlglot()
@@ -213,6 +227,10 @@ def _enclosed(part: Make) -> Sql:
 _PLAIN: dict[str, Any] = {
     "number": lambda data, parts, rules: number(data),
     "fill": _fill,
+    "gap": _gap,
+    "shares": _shares,
+    "floor": lambda data, parts, rules: sqlglot().Floor(this=parts[0]()),
+    "round": lambda data, parts, rules: rules.input(parts[0]),
     "linear": _linear,
     "distance": _distance,
     "expit": _expit,

@@ -304,6 +304,7 @@ _PLAIN: dict[str, Callable[..., str]] = {
     "equal": _compare("Equal"),
     "is": _is,
     "fill": _fill,
+    "gap": lambda m, data, x: m.sheet.cast(m.sheet.add("IsNaN", x), m.dtype),
     "expit": _simple("Sigmoid"),
     "exponential": _simple("Exp"),
     "power": lambda m, data, x: m.sheet.add("Pow", x, m.number(data)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from featurewright.constructive import (
     ConstructiveBoostingClassifier,
@@ -38,9 +37,8 @@ def test_steps(graph: Graph, model: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
-def prediction_graph(model: Any, output: str) -> Graph:
-    """Give the steps of a fitted model's predictions, or of its probabilities."""
-    check_is_fitted(model)
+def tree_predictions(model: Any, output: str) -> Graph:
+    """Give the steps of the predictions of trees, or of their probabilities."""
     if output == "predict_proba" and not hasattr(model, "predict_proba"):
         raise ValueError(f"{type(model).__name__} predicts no probabilities; use output='predict'.")
     if not isinstance(model, (GrownClassifier, GrownRegressor, BoostedTrees)):
@@ -55,7 +53,7 @@ def prediction_graph(model: Any, output: str) -> Graph:
     if isinstance(model, (GrownRegressor, ConstructiveBoostingRegressor)):
         _numbers(graph, model, scores)
     elif isinstance(model, ConstructiveBoostingClassifier):
-        _classes(graph, [model.classes_], [_boosted_shares(graph, model, scores)], output)
+        add_classes(graph, [model.classes_], [_boosted_shares(graph, model, scores)], output)
     else:
         shares = _means(graph, model, scores)
         classes = [model.classes_] if model._outputs is None else model.classes_
@@ -63,7 +61,7 @@ def prediction_graph(model: Any, output: str) -> Graph:
         blocks = [
             shares[end - len(labels) : end] for end, labels in zip(ends, classes, strict=True)
         ]
-        _classes(graph, classes, blocks, output)
+        add_classes(graph, classes, blocks, output)
     return graph
 
 
@@ -86,8 +84,13 @@ def _numbers(graph: Graph, model: Any, scores: list[int]) -> None:
     if model._unit != 1.0:
         bounded = [graph.add("clip", step, data=(-1.0, 1.0)) for step in made]
         made = [graph.linear([step], [model._unit]) for step in bounded]
-    names = ["prediction"] if len(made) == 1 else [f"prediction_{k}" for k in range(len(made))]
-    graph.outputs = list(zip(names, made, strict=True))
+    add_numbers(graph, made)
+
+
+def add_numbers(graph: Graph, steps: list[int]) -> None:
+    """Name predicted numbers."""
+    names = ["prediction"] if len(steps) == 1 else [f"prediction_{k}" for k in range(len(steps))]
+    graph.outputs = list(zip(names, steps, strict=True))
 
 
 def _boosted_shares(graph: Graph, model: Any, scores: list[int]) -> list[int]:
@@ -99,16 +102,32 @@ def _boosted_shares(graph: Graph, model: Any, scores: list[int]) -> list[int]:
     if model._votes:
         parts = [graph.add("expit", graph.linear([step], [2.0])) for step in raw]
     elif model.n_scores_ == 1:
-        second = graph.add("expit", raw[0])
-        return [graph.linear([second], [-1.0], 1.0), second]
+        return of_two(graph, raw[0])
     else:
-        top = graph.add("largest", *raw)
-        parts = [graph.add("exponential", graph.linear([step, top], [1.0, -1.0])) for step in raw]
+        return softmax(graph, raw)
+    return _shared(graph, parts)
+
+
+def softmax(graph: Graph, scores: list[int]) -> list[int]:
+    """Give the probabilities of several classes from their scores."""
+    top = graph.add("largest", *scores)
+    parts = [graph.add("exponential", graph.linear([step, top], [1.0, -1.0])) for step in scores]
+    return _shared(graph, parts)
+
+
+def of_two(graph: Graph, score: int) -> list[int]:
+    """Give the probabilities of two classes from the score of the second."""
+    second = graph.add("expit", score)
+    return [graph.linear([second], [-1.0], 1.0), second]
+
+
+def _shared(graph: Graph, parts: list[int]) -> list[int]:
+    """Divide positive numbers by their sum."""
     whole = graph.linear(parts, [1.0] * len(parts))
     return [graph.add("ratio", part, whole) for part in parts]
 
 
-def _classes(graph: Graph, classes: Any, blocks: list[list[int]], output: str) -> None:
+def add_classes(graph: Graph, classes: Any, blocks: list[list[int]], output: str) -> None:
     """Give probabilities, or the labels of the largest ones, for each output."""
     for k, (labels, shares) in enumerate(zip(classes, blocks, strict=True)):
         ending = "" if len(classes) == 1 else f"_{k}"

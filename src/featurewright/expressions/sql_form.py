@@ -8,7 +8,7 @@ piece of SQL, since a piece can stand in one place only and some rules ask for a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -62,6 +62,9 @@ def sql_of(expression: Expression, dialect: str = "duckdb") -> str:
     LN(NULLIF(ABS(CAST("a" AS DOUBLE)), 0.0e0))
     """
     rules = Rules(check_dialect(dialect))
+    used: set[str] = set()
+    expression.fold(lambda node: used.add(node.name), lambda _, __: None)
+    check_names(used, dialect)
 
     def column(node: Column) -> Make:
         """Write a column: a number as a float, a label as it is."""
@@ -106,6 +109,16 @@ def check_dialect(dialect: Any) -> str:
             f"dialect={dialect!r} is not known; use one of {', '.join(map(repr, DIALECTS))}."
         )
     return str(dialect)
+
+
+def check_names(names: Iterable[str], dialect: str) -> None:
+    """Refuse names that BigQuery, alone of all, cannot have."""
+    for name in names if dialect == "bigquery" else ():
+        if any(sign in name for sign in "`\\\n\r"):
+            raise ValueError(
+                f"The name {name!r} holds a backtick, a backslash or a line break, which names in "
+                "BigQuery cannot have; rename the column."
+            )
 
 
 def check_operator(node: Call) -> None:
