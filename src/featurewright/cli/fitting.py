@@ -139,12 +139,7 @@ def watching(console: Console, seconds: float, *, quiet: bool) -> Iterator[Liste
         # What went wrong with a method is among the results.
         warnings.simplefilter("ignore")
         if not console.is_terminal:
-            yield lambda event: console.print(
-                f"{event['seconds']:6.1f} s  {told(event)}",
-                markup=False,
-                highlight=False,
-                soft_wrap=True,
-            )
+            yield _line_by_line(console)
             return
         columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(24))
         with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
@@ -152,6 +147,20 @@ def watching(console: Console, seconds: float, *, quiet: bool) -> Iterator[Liste
             yield lambda event: bar.update(
                 task, completed=min(event["seconds"], seconds), description=told(event)
             )
+
+
+def _line_by_line(console: Console) -> Listener:
+    """Print a line for each fold and whenever something better was found."""
+    best = ""
+
+    def listen(event: dict[str, Any]) -> None:
+        nonlocal best
+        if event["method"] == "original" or event["best_method"] != best:
+            line = f"{event['seconds']:6.1f} s  {told(event)}"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        best = event["best_method"]
+
+    return listen
 
 
 def told(event: dict[str, Any]) -> str:
