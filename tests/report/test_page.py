@@ -52,7 +52,7 @@ def test_verdict_to_keep_the_original_columns():
 def test_verdict_without_any_method():
     model = fitted(keep_original=True)
     model.results_ = model.results_[:1]
-    assert "in the time given" in summarize(model)["verdict"]["sentence"]
+    assert "so few rows" in summarize(model)["verdict"]["sentence"]
 
 
 def test_errors_are_shown_without_a_sign():
@@ -60,7 +60,7 @@ def test_errors_are_shown_without_a_sign():
     assert summary["before"]["value"] > summary["after"]["value"] > 0
     assert "lower the held-out RMSE" in summary["verdict"]["sentence"]
     assert summary["estimators"][0]["verdict"] == "better"
-    assert summary["gain"]["text"].startswith("−")
+    assert summary["gain_text"].startswith("−")
 
 
 @pytest.mark.parametrize(

@@ -91,19 +91,19 @@ class Score:
         """Turn a score into the value shown: errors are shown without a sign."""
         return -score if self.lower_is_better else score
 
-    def text(self, score: float) -> str:
-        """Write a score."""
-        return self._write(self.value(score), signed=False)
+    def text(self, score: float | None) -> str:
+        """Write a score; nothing where there is none."""
+        return "" if score is None else self._write(self.value(score), signed=False)
 
-    def difference(self, gain: float) -> str:
+    def difference(self, gain: float | None) -> str:
         """Write a difference of scores with its sign."""
-        return self._write(self.value(gain), signed=True)
+        return "" if gain is None else self._write(self.value(gain), signed=True)
 
-    def spread(self, spread: float) -> str:
+    def spread(self, spread: float | None) -> str:
         """Write the spread of a score."""
-        return self._write(spread, signed=False)
+        return "?" if spread is None else self._write(spread, signed=False)
 
-    def error(self, error: float) -> str:
+    def error(self, error: float | None) -> str:
         """Write the error of a difference, in the unit of the difference."""
         return self.spread(error).removesuffix("%")
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import featurewright
+from featurewright.auto.choice import corrected_error
 from featurewright.expressions import Feature
 from featurewright.report.scores import Score
 
@@ -43,9 +44,10 @@ def summarize(model: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``verdict`` (``keep_original``, ``clear``, ``sentence``), ``before``, ``after`` and ``gain``
-        (value, spread, text), ``estimators``, ``methods``, ``features``, ``columns`` that are not
-        formulas, ``left_out`` and what was asked: ``task``, ``target``, ``score``.
+        ``verdict`` (``keep_original``, ``clear``, ``sentence``), ``before`` and ``after``
+        (value, spread, text), ``gain`` and ``gain_error``, ``estimators``, ``methods``,
+        ``features``, ``columns`` that are not formulas, ``left_out`` and what was asked: ``task``,
+        ``target``, ``score``.
 
     Examples
     --------
@@ -61,7 +63,7 @@ def summarize(model: Any) -> dict[str, Any]:
         )
     score = Score(str(model.scoring_))
     methods = [_method(result, score, model.best_method_) for result in model.results_]
-    estimators = [_estimator(entry, score) for entry in _honest(model)]
+    estimators = [_estimator(entry, score) for entry in _compared(model)]
     features = _features(model)
     names = {feature["name"] for feature in features}
     originals, others = _other_columns(model, names)
@@ -84,12 +86,7 @@ def summarize(model: Any) -> dict[str, Any]:
         "best_method": str(model.best_method_),
         "before": _amount(score, model.baseline_score_, _spread_of(methods, ORIGINAL)),
         "after": _amount(score, model.score_, _spread_of(methods, model.best_method_)),
-        "gain": {
-            "value": float(model.gain_),
-            "error": float(model.gain_std_),
-            "text": score.difference(model.gain_),
-            "error_text": score.error(model.gain_std_),
-        },
+        **_difference(score, model.gain_, model.gain_std_),
         "verdict": _verdict(model, score, estimators, len(features) + len(others)),
         "estimators": estimators,
         "methods": methods,
@@ -108,20 +105,36 @@ def estimator_name(name: str) -> str:
     return ESTIMATORS.get(name, name)
 
 
-def _amount(score: Score, value: float, spread: float) -> dict[str, Any]:
+def _known(value: Any) -> float | None:
+    """Give a number; None where there is none, such as the error of a single fold."""
+    return None if value is None or not np.isfinite(value) else float(value)
+
+
+def _amount(score: Score, value: Any, spread: Any) -> dict[str, Any]:
     """Give a score with its spread, as numbers and as text."""
+    mean = _known(value)
     return {
-        "value": score.value(float(value)),
-        "spread": float(spread),
-        "text": score.text(float(value)),
-        "spread_text": score.spread(float(spread)),
+        "value": None if mean is None else score.value(mean),
+        "spread": _known(spread) or 0.0,
+        "text": score.text(mean),
+        "spread_text": score.spread(_known(spread)),
     }
 
 
-def _spread_of(methods: Sequence[dict[str, Any]], name: str) -> float:
+def _difference(score: Score, gain: Any, error: Any) -> dict[str, Any]:
+    """Give a difference of scores with its standard error, as numbers and as text."""
+    mean = _known(gain)
+    return {
+        "gain": None if mean is None else score.value(mean),
+        "gain_error": _known(error),
+        "gain_text": score.difference(mean),
+        "gain_error_text": score.error(_known(error)),
+    }
+
+
+def _spread_of(methods: Sequence[dict[str, Any]], name: str) -> float | None:
     """Find the spread of a method across folds."""
-    found = [method["std"] for method in methods if method["name"] == name and method["std"]]
-    return float(found[0]) if found else 0.0
+    return next((method["std"] for method in methods if method["name"] == name), None)
 
 
 def _verdict(
@@ -132,17 +145,20 @@ def _verdict(
         result["status"] in {"done", "stopped"} and result["method"] != ORIGINAL
         for result in model.results_
     )
-    whom = estimators[0]["name"] if estimators else "the model"
+    whom = estimators[0]["name"] if estimators else "model"
     keep = model.best_method_ == ORIGINAL or n_new == 0
     clear = float(model.gain_) > CLEAR * float(model.gain_std_)
     if keep:
-        searched = f"{tried} method{'s' * (tried != 1)} tried" if tried else "no method was tried"
-        sentence = (
-            f"Keep the original columns: {searched}, and no constructed feature raised the "
-            f"held-out {score.name} of the {whom} beyond chance."
-            if tried
-            else "Keep the original columns: no method could be tried in the time given."
-        )
+        if not tried:
+            sentence = (
+                "Keep the original columns: with so little time or so few rows no method could be "
+                "tried."
+            )
+        else:
+            sentence = (
+                f"Keep the original columns: {tried} method{'s' * (tried != 1)} tried, and no "
+                f"constructed feature raised the held-out {score.name} of the {whom} beyond chance."
+            )
         return {"keep_original": True, "clear": True, "sentence": sentence}
     columns = f"{n_new} constructed column{'s' * (n_new != 1)}"
     change = "lower" if score.lower_is_better else "raise"
@@ -161,68 +177,67 @@ def _verdict(
 
 def _method(result: dict[str, Any], score: Score, best: str) -> dict[str, Any]:
     """Describe one method."""
-    folds = [score.value(float(value)) for value in result["fold_scores"]]
-    scored = bool(folds)
-    mean, gain = result.get("mean"), result.get("gain")
+    scored = bool(result["fold_scores"])
+    amount = _amount(score, result["mean"] if scored else None, result["std"] if scored else None)
     return {
         "name": str(result["method"]),
         "is_best": result["method"] == best,
         "is_original": result["method"] == ORIGINAL,
         "status": str(result["status"]),
-        "reason": str(result.get("reason", "")),
+        "reason": str(result["reason"]),
         "seconds": float(result["seconds"]),
-        "n_features": int(result["n_features"]) if result.get("n_features") is not None else None,
-        "folds": folds,
-        "mean": score.value(float(mean)) if scored and mean is not None else None,
-        "std": float(result["std"]) if scored and result.get("std") is not None else None,
-        "mean_text": score.text(float(mean)) if scored and mean is not None else "",
-        "std_text": score.spread(float(result["std"] or 0)) if scored else "",
-        "gain": score.value(float(gain)) if scored and gain is not None else None,
-        "gain_error": float(result.get("gain_std") or 0) if scored else None,
-        "gain_text": score.difference(float(gain)) if scored and gain is not None else "",
-        "gain_error_text": score.error(float(result.get("gain_std") or 0)) if scored else "",
+        "n_features": None if result["n_features"] is None else int(result["n_features"]),
+        "folds": [_amount(score, value, None)["value"] for value in result["fold_scores"]],
+        "mean": amount["value"],
+        "std": _known(result["std"]) if scored else None,
+        "mean_text": amount["text"],
+        "std_text": amount["spread_text"],
+        **_difference(
+            score, result["gain"] if scored else None, result["gain_std"] if scored else None
+        ),
     }
 
 
-def _honest(model: Any) -> list[dict[str, Any]]:
+def _compared(model: Any) -> list[dict[str, Any]]:
     """Give the scores of the estimators, of the first one without what choosing flatters.
 
     The features were chosen by its scores, so that those are better than the truth; the gains that
     `gain_per_fold_` has are those of what the other folds chose.
     """
-    entries = []
+    entries: list[dict[str, Any]] = []
     for entry in model.estimator_scores_:
         # Where time was over, the last folds have one score only.
         n_folds = min(len(entry["before"]), len(entry["after"]))
         before, after = (np.asarray(entry[when][:n_folds]) for when in ("before", "after"))
+        error = corrected_error(after - before, 1.0 / max(1, n_folds - 1))
         if not entries and len(model.gain_per_fold_) == n_folds:
-            after = before + model.gain_per_fold_
+            after, error = before + model.gain_per_fold_, model.gain_std_
         if n_folds:
-            entries.append({"estimator": entry["estimator"], "before": before, "after": after})
+            entries.append(
+                {"name": entry["estimator"], "before": before, "after": after, "error": error}
+            )
     return entries
 
 
 def _estimator(entry: dict[str, Any], score: Score) -> dict[str, Any]:
     """Compare one model with and without the features."""
-    before = np.asarray(entry["before"], dtype=np.float64)
-    after = np.asarray(entry["after"], dtype=np.float64)
-    paired = after - before
-    error = float(np.std(paired, ddof=1) / np.sqrt(len(paired))) if len(paired) > 1 else 0.0
-    gain = float(np.mean(paired))
+    before, after, error = entry["before"], entry["after"], _known(entry["error"]) or 0.0
+    gain = float(np.mean(after - before))
+    verdict = "no clear difference"
+    if abs(gain) > CLEAR * error:
+        verdict = "better" if gain > 0 else "worse"
     return {
-        "name": estimator_name(str(entry["estimator"])),
-        "before": _amount(score, float(np.mean(before)), float(np.std(before))),
-        "after": _amount(score, float(np.mean(after)), float(np.std(after))),
-        "gain": score.value(gain),
-        "gain_error": error,
-        "gain_text": score.difference(gain),
-        "gain_error_text": score.error(error),
-        "verdict": "better"
-        if gain > CLEAR * error
-        else "worse"
-        if gain < -CLEAR * error
-        else "no clear difference",
+        "name": estimator_name(str(entry["name"])),
+        "before": _amount(score, np.mean(before), _spread(before)),
+        "after": _amount(score, np.mean(after), _spread(after)),
+        **_difference(score, gain, entry["error"]),
+        "verdict": verdict,
     }
+
+
+def _spread(scores: Any) -> float | None:
+    """Give the standard deviation across folds."""
+    return float(np.std(scores, ddof=1)) if len(scores) > 1 else None
 
 
 def _features(model: Any) -> list[dict[str, Any]]:
