@@ -98,7 +98,7 @@ def test_no_print(path):
     assert not calls_print(path)
 
 
-@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "examples"])
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks"])
 def test_files_stay_short(folder):
     lengths = {
         name(path): len(path.read_text(encoding="utf-8").splitlines())

@@ -208,11 +208,11 @@ def _compared(model: Any) -> list[dict[str, Any]]:
     for entry in model.estimator_scores_:
         # Where time was over, the last folds have one score only.
         n_folds = min(len(entry["before"]), len(entry["after"]))
-        before, after = (np.asarray(entry[when][:n_folds]) for when in ("before", "after"))
+        before, after = (np.asarray(entry[when][:n_folds], float) for when in ("before", "after"))
         error = corrected_error(after - before, 1.0 / max(1, n_folds - 1))
         if not entries and len(model.gain_per_fold_) == n_folds:
             after, error = before + model.gain_per_fold_, model.gain_std_
-        if n_folds:
+        if n_folds and np.isfinite(before).all() and np.isfinite(after).all():
             entries.append(
                 {"name": entry["estimator"], "before": before, "after": after, "error": error}
             )
