@@ -32,7 +32,7 @@ test: $(STAMPS)/test browser ## Run all tests
 # The report is tested in a browser. Where none is installed and that needs no password, get one;
 # elsewhere these tests are skipped, unless FEATUREWRIGHT_NEEDS_BROWSER is set.
 browser:
-	@command -v chromium chromium-browser google-chrome > /dev/null \
+	@command -v chromium > /dev/null || command -v google-chrome > /dev/null \
 		|| { command -v apt-get > /dev/null && if [ "$$(id -u)" = 0 ]; then $(GET_BROWSER); \
 		else sudo -n true 2> /dev/null && sudo -n sh -c '$(GET_BROWSER)'; fi; } \
 		|| echo "No chromium was found or installed: the report is not tested in a browser."
