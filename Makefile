@@ -7,7 +7,9 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench papers clean
+.PHONY: help demo test browser lint bench papers clean
+
+GET_BROWSER := apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,11 +23,19 @@ $(STAMPS)/%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@mkdir -p $(STAMPS) && touch $@
 
-demo: $(STAMPS)/test ## Fit forests with and without construction on a real table
-	$(BIN)/python examples/demo.py
+demo: $(STAMPS)/cli ## Find features for a real table, step by step
+	$(BIN)/featurewright demo
 
-test: $(STAMPS)/test ## Run all tests
+test: $(STAMPS)/test browser ## Run all tests
 	$(BIN)/python -m pytest -n 2
+
+# The report is tested in a browser. Where none is installed and that needs no password, get one;
+# elsewhere these tests are skipped, unless FEATUREWRIGHT_NEEDS_BROWSER is set.
+browser:
+	@command -v chromium > /dev/null || command -v google-chrome > /dev/null \
+		|| { command -v apt-get > /dev/null && if [ "$$(id -u)" = 0 ]; then $(GET_BROWSER); \
+		else sudo -n true 2> /dev/null && sudo -n sh -c '$(GET_BROWSER)'; fi; } \
+		|| echo "No chromium was found or installed: the report is not tested in a browser."
 
 lint: $(STAMPS)/dev ## Check style and types
 	$(BIN)/ruff check .

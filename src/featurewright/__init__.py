@@ -26,6 +26,8 @@ from featurewright.expressions import (
 )
 
 if typing.TYPE_CHECKING:
+    from featurewright.auto import AutoFeatures
+    from featurewright.export import load, save
     from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
     from featurewright.landmarks import (
         KernelFeatureEnsembleClassifier,
@@ -38,6 +40,7 @@ if typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AutoFeatures",
     "BatchConstructor",
     "Boolean",
     "Category",
@@ -61,12 +64,15 @@ __all__ = [
     "RecursiveSelectiveClassifier",
     "RecursiveSelectiveTransformer",
     "datasets",
+    "load",
     "metrics",
     "register_operator",
+    "save",
 ]
 
 # Rooms that need much of scikit-learn are imported when one of their names is first used.
 _LATER = {
+    "AutoFeatures": "auto",
     "BatchConstructor": "fctree",
     "FCTreeClassifier": "fctree",
     "FCTreeRegressor": "fctree",
@@ -76,6 +82,8 @@ _LATER = {
     "LandmarkKernelFeatures": "landmarks",
     "RecursiveSelectiveClassifier": "recursive",
     "RecursiveSelectiveTransformer": "recursive",
+    "load": "export",
+    "save": "export",
 }
 
 

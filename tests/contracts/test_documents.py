@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
 import pytest
+import typer
+
+from featurewright.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
@@ -14,9 +18,17 @@ DOCUMENTS = [
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/architecture.md",
+    "docs/cli.md",
     "docs/guide.md",
 ]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line
+    for block in re.findall(r"```(?:sh)?\n(.*?)```", README + CLI, flags=re.DOTALL)
+    for line in block.splitlines()
+    if line.startswith("featurewright ")
+]
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
 
 
@@ -27,13 +39,24 @@ def examples(text: str) -> list[str]:
 @pytest.mark.parametrize("code", examples(README))
 def test_readme_code_runs(code, capsys):
     exec(compile(code, "README.md", "exec"), {})
-    assert "held-out accuracy" in capsys.readouterr().out
+    assert "held-out" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("code", examples(GUIDE))
 def test_guide_code_runs(code, capsys):
     exec(compile(code, "guide.md", "exec"), {})
     assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_commands_exist_with_their_options(line):
+    command, *arguments = shlex.split(line, comments=True)[1:]
+    known = {
+        name
+        for parameter in typer.main.get_command(app).commands[command].params
+        for name in [*parameter.opts, *parameter.secondary_opts]
+    }
+    assert {argument for argument in arguments if argument.startswith("-")} <= known
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

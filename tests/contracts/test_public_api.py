@@ -10,6 +10,7 @@ import featurewright
 from featurewright import datasets, metrics
 
 PUBLIC = [
+    "AutoFeatures",
     "BatchConstructor",
     "Boolean",
     "Category",
@@ -33,11 +34,14 @@ PUBLIC = [
     "RecursiveSelectiveClassifier",
     "RecursiveSelectiveTransformer",
     "datasets",
+    "load",
     "metrics",
     "register_operator",
+    "save",
 ]
 MODULES = ("datasets", "metrics")
 PUBLIC_DATASETS = [
+    "load_airfoil",
     "load_vehicle",
     "make_ringnorm",
     "make_sin_inverse",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -49,6 +50,37 @@ def read(text: str):
 )
 def test_latex(text, expected) -> None:
     assert read(text).latex() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x_1", "<mi>x_1</mi>"),
+        ("square(a / b)", "<msup><mrow><mo>(</mo><mfrac><mi>a</mi><mi>b</mi></mfrac><mo>)</mo>"),
+        ("a < b", "<mi>a</mi><mo>&lt;</mo><mi>b</mi>"),
+        ("sqrt(a)", "<msqrt><mrow><mo>|</mo><mi>a</mi><mo>|</mo></mrow></msqrt>"),
+        ("own(a, b)", "<mi>own</mi><mrow><mo>(</mo><mrow><mi>a</mi><mo>,</mo><mi>b</mi>"),
+        ("colour is 'red'", "<mi>colour</mi><mo>=</mo><mi>“red”</mi>"),
+        ("not p", "<mo>¬</mo><mi>p</mi>"),
+    ],
+)
+def test_mathml(text, expected) -> None:
+    assert expected in read(text).mathml()
+    assert Feature.of(read(text)).mathml() == read(text).mathml()
+
+
+@given(expressions())
+def test_mathml_is_well_formed(expression) -> None:
+    assert ElementTree.fromstring(expression.mathml()).tag == "math"
+
+
+@pytest.mark.parametrize("name", ["</mi><script>", "\x00\x1b", "\ud800", "\u202egnp", "n" * 10_000])
+def test_mathml_of_hostile_names(name) -> None:
+    drawn = Column(0, name, Real).mathml()
+    (leaf,) = ElementTree.fromstring(drawn)
+    assert len(leaf.text) <= 48
+    assert "<script" not in drawn
+    drawn.encode()
 
 
 @settings(deadline=None)

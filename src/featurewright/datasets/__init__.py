@@ -1,4 +1,4 @@
-"""Problems to try things on: artificial ones of the literature and one real table."""
+"""Problems to try things on: artificial ones of the literature and two real tables."""
 
 from featurewright.datasets.artificial import (
     make_ringnorm,
@@ -7,9 +7,10 @@ from featurewright.datasets.artificial import (
     make_unit_square,
     make_waveform,
 )
-from featurewright.datasets.vehicle import load_vehicle
+from featurewright.datasets.bundled import load_airfoil, load_vehicle
 
 __all__ = [
+    "load_airfoil",
     "load_vehicle",
     "make_ringnorm",
     "make_sin_inverse",

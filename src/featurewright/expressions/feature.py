@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from featurewright.expressions.nodes import Column, Expression
+from featurewright.expressions.sql_form import sql_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,6 +32,8 @@ class Feature:
     Feature('a / b', gain=0.25, count=3)
     >>> print(feature.latex())
     \frac{a}{b}
+    >>> print(Feature.of(parse("sqrt(a)", ["a"])).sql())
+    SQRT(ABS(CAST("a" AS DOUBLE)))
     """
 
     name: str
@@ -63,9 +66,32 @@ class Feature:
         """Return the expression as LaTeX, without dollar signs."""
         return self.expression.latex()
 
+    def mathml(self) -> str:
+        """Return the expression as MathML, which browsers draw; names are escaped."""
+        return self.expression.mathml()
+
     def sympy(self) -> Any:
         """Return the expression as a SymPy object."""
         return self.expression.sympy()
+
+    def sql(self, dialect: str = "duckdb") -> str:
+        """Return the expression as SQL over the columns of a table.
+
+        NULL stands for what is undefined. The columns must hold finite numbers or NULL, and a
+        label that the fit did not see counts as another label; `featurewright.export.to_sql`
+        reads columns as the model does and fills in its constants.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"}
+            Whose SQL.
+
+        Returns
+        -------
+        str
+            A scalar expression, to be put into a SELECT.
+        """
+        return sql_of(self.expression, dialect)
 
     def __repr__(self) -> str:
         """Show the name and the worth."""

@@ -65,7 +65,7 @@ def _column(node: Column) -> tuple[str, int]:
 def _call(node: Call, parts: list[tuple[str, int]]) -> tuple[str, int]:
     """Write an operator by its template around its written arguments."""
     operator = node.operator
-    precedence, wanted = _levels(operator.name, len(parts))
+    precedence, wanted = levels(operator.name, len(parts))
     if node.parameter is not None:
         return f"{parts[0][0]} = {_escape(node.parameter[1])}", COMPARISON
     brackets = r"\left({}\right)"
@@ -81,7 +81,7 @@ def _call(node: Call, parts: list[tuple[str, int]]) -> tuple[str, int]:
     return drawn, precedence
 
 
-def _levels(name: str, arity: int) -> tuple[int, tuple[int, ...]]:
+def levels(name: str, arity: int) -> tuple[int, tuple[int, ...]]:
     """Return the precedence of an operator and the least one of each argument."""
     if name in _DRAWN:
         return _DRAWN[name]

@@ -11,6 +11,7 @@ import numpy as np
 
 from featurewright.expressions.domains import Domain, accepts
 from featurewright.expressions.latex import latex_of
+from featurewright.expressions.mathml import mathml_of
 from featurewright.expressions.opcodes import MAX_PARAMETER
 from featurewright.expressions.operators import Operator
 from featurewright.expressions.sympy_form import sympy_of
@@ -84,6 +85,10 @@ class Expression(ABC):
     def latex(self) -> str:
         """Return the expression as LaTeX, without dollar signs."""
         return latex_of(self)
+
+    def mathml(self) -> str:
+        """Return the expression as MathML, which browsers draw; names are escaped."""
+        return mathml_of(self)
 
     def sympy(self) -> Any:
         """Return the expression as a SymPy object, for display and algebra.

@@ -62,6 +62,53 @@ def quote_name(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def shorten(name: str, length: int = 48) -> str:
+    """Keep both ends of a long name.
+
+    Parameters
+    ----------
+    name : str
+        Any string.
+    length : int
+        The most characters to keep.
+
+    Returns
+    -------
+    str
+        The name, with an ellipsis in the place of what was left out.
+
+    Examples
+    --------
+    >>> shorten("abcdefghij", 5)
+    'abc…j'
+    """
+    if len(name) <= length:
+        return name
+    ending = length // 4
+    return name[: length - ending - 1] + "…" + name[len(name) - ending :]
+
+
+def printable(text: str) -> str:
+    r"""Replace characters that have no shape, such as those that steer a terminal.
+
+    Parameters
+    ----------
+    text : str
+        Any string.
+
+    Returns
+    -------
+    str
+        As long, without line ends and other controls.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31mb") == "a\ufffd[31mb"
+    True
+    """
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
 def text_of(expression: Expression) -> str:
     """Write an expression as text.
 

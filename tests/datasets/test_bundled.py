@@ -1,4 +1,4 @@
-"""The bundled table is whole, in every form."""
+"""The bundled tables are whole, in every form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from featurewright.datasets import load_vehicle
+from featurewright.datasets import load_airfoil, load_vehicle
 
 
 def test_arrays():
@@ -27,6 +27,20 @@ def test_arrays():
     assert vehicle.frame is None
     # The sums of a few columns stand for the values.
     assert vehicle.data.sum(axis=0)[[0, 11, 17]].tolist() == [79252, 372165, 165505]
+
+
+def test_airfoil():
+    airfoil = load_airfoil()
+    assert airfoil.data.shape == (1503, 5)
+    assert np.isfinite(airfoil.data).all()
+    assert airfoil.feature_names[-1] == "displacement_thickness"
+    assert airfoil.target.min() == 103.38
+    assert airfoil.target.max() == 140.987
+    assert "CC BY 4.0" in airfoil.DESCR
+    assert airfoil.data[:, 0].sum() == 4338230
+    X, y = load_airfoil(as_frame=True, return_X_y=True)
+    assert_array_equal(X.to_numpy(), airfoil.data)
+    assert y.name == "sound_level"
 
 
 def test_frame():

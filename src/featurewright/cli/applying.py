@@ -1,0 +1,129 @@
+"""A saved model over a file of any size: some rows at a time, in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from featurewright.cli.kinds import NULLS, keep_types, kinds_of
+from featurewright.cli.problems import UserError, did_you_mean
+from featurewright.cli.sinks import open_sink
+from featurewright.cli.sources import Source
+
+MAX_COLUMNS = 100_000
+Compute = Callable[[pl.DataFrame], pl.DataFrame]
+
+
+def apply_model(
+    model: Any,
+    compute: Compute,
+    source: Source,
+    out: Path,
+    *,
+    keep: Sequence[str] = (),
+    keep_all: bool = False,
+    nulls: Iterable[str] = NULLS,
+    told: Callable[[int], None] = lambda rows: None,
+) -> int:
+    """Compute columns for each part of a table and write them; give the number of rows."""
+    rows = 0
+    with open_sink(out) as sink:
+        for frame in _computed(model, compute, source, keep=keep, keep_all=keep_all, nulls=nulls):
+            sink.write(frame)
+            rows += frame.height
+            told(rows)
+        if not rows:
+            raise UserError(
+                f"{source.path} has no rows: a table with a header and rows is expected."
+            )
+    return rows
+
+
+def _computed(
+    model: Any,
+    compute: Compute,
+    source: Source,
+    *,
+    keep: Sequence[str],
+    keep_all: bool,
+    nulls: Iterable[str],
+) -> Iterator[pl.DataFrame]:
+    """Give the columns to write for each part of a table."""
+    kinds = kinds_of(model)
+    unused = getattr(model, "left_out_", {})
+    first: list[str] | None = None
+    for raw in source.batches():
+        frame = raw
+        if first is None:
+            first = frame.columns
+            for name in keep:
+                if name not in first:
+                    raise UserError(
+                        f"There is no column {name!r} to keep: {did_you_mean(name, first)}"
+                    )
+        elif source.kind == "json lines":
+            # A key that no row of this part has is missing in all of them.
+            absent = [name for name in first if name not in frame.columns]
+            frame = frame.with_columns(pl.lit(None).alias(name) for name in absent)
+        made = compute(keep_types(frame, kinds, nulls, unused=unused))
+        wanted = first if keep_all else list(keep)
+        kept = frame.select([name for name in wanted if name not in made.columns])
+        yield pl.concat([kept, made], how="horizontal") if kept.width else made
+
+
+def features_of(model: Any) -> Compute:
+    """Compute the features of a model."""
+    if not hasattr(model, "transform"):
+        raise UserError(f"The model is a {type(model).__name__}, which has no features to compute.")
+    names = [str(name) for name in model.get_feature_names_out()]
+    if len(names) > MAX_COLUMNS:
+        raise UserError(
+            f"The model has {len(names)} columns, too many for a file: use it in Python, where "
+            "they are sparse."
+        )
+
+    def compute(frame: pl.DataFrame) -> pl.DataFrame:
+        values = model.transform(frame)
+        values = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
+        return pl.DataFrame(np.asarray(values, dtype=np.float64), schema=names, orient="row")
+
+    return compute
+
+
+def predictions_of(model: Any, *, probabilities: bool) -> Compute:
+    """Compute the predictions of a model, with the probability of each class if asked."""
+    if not hasattr(model, "predict"):
+        raise UserError(f"The model is a {type(model).__name__}, which does not predict.")
+    if probabilities and not hasattr(model, "predict_proba"):
+        raise UserError("The model gives no probabilities: leave --proba away.")
+
+    def compute(frame: pl.DataFrame) -> pl.DataFrame:
+        predicted = np.asarray(model.predict(frame))
+        if predicted.ndim == 1:
+            columns = {"prediction": predicted.tolist()}
+        else:
+            columns = {f"prediction {k + 1}": p.tolist() for k, p in enumerate(predicted.T)}
+        if probabilities:
+            columns |= _probabilities(model, frame)
+        return pl.DataFrame(columns)
+
+    return compute
+
+
+def _probabilities(model: Any, frame: pl.DataFrame) -> dict[str, list[float]]:
+    """Name the probabilities by their classes."""
+    found = model.predict_proba(frame)
+    classes = getattr(model, "classes_", None)
+    if isinstance(found, list):
+        # One table for each of several labels: the last column is the chance to have it.
+        return {f"probability {k + 1}": p[:, -1].tolist() for k, p in enumerate(found)}
+    matrix = np.asarray(found)
+    if classes is None or isinstance(classes, list):
+        return {f"probability {k + 1}": p.tolist() for k, p in enumerate(matrix.T)}
+    return {
+        f"probability of {label}": p.tolist() for label, p in zip(classes, matrix.T, strict=True)
+    }

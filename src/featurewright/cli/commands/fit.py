@@ -1,0 +1,229 @@
+"""``featurewright fit``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+import featurewright
+from featurewright.cli import catalogue, display
+from featurewright.cli.fitting import choose_task, fit_model, training_table, watching
+from featurewright.cli.kinds import NULLS, find_types
+from featurewright.cli.options import (
+    Debug,
+    Delimiter,
+    Dialect,
+    Estimator,
+    Json,
+    NoHeader,
+    Null,
+    Quiet,
+    Table,
+    Task,
+    ending_well,
+    error_console,
+    print_json,
+    slim,
+    tell_encoding,
+    write_sql,
+)
+from featurewright.cli.problems import UserError, did_you_mean
+from featurewright.cli.sinks import check_output, write_text
+from featurewright.cli.sources import open_table
+from featurewright.report import summarize, write_report
+
+WRITING: dict[str, Any] = {"rich_help_panel": "What is written"}
+EXAMPLES = (
+    "featurewright fit customers.csv --target churned",
+    "featurewright fit houses.parquet -t price --time 300 --estimator boosting",
+    "featurewright fit visits.csv.gz -t returned --groups patient --drop visit_id",
+    "featurewright fit cars.csv -t mpg --out cars.fw --report cars.html --sql cars.sql",
+)
+
+
+@ending_well
+def fit(
+    table: Table,
+    target: Annotated[
+        list[str],
+        typer.Option(
+            "--target",
+            "-t",
+            help="The column to predict; repeat it for several yes/no labels.",
+            show_default=False,
+            metavar="COLUMN",
+        ),
+    ],
+    task: Annotated[Task, typer.Option(help="What the target is.")] = Task.AUTO,
+    time: Annotated[
+        float, typer.Option(help="Seconds to search.", min=0.1, metavar="SECONDS")
+    ] = 60.0,
+    estimator: Annotated[
+        Estimator, typer.Option(help="The model the features are for.")
+    ] = Estimator.LINEAR,
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="What to try: all, readable (formulas only), or names with commas between; see "
+            "`featurewright methods`.",
+            metavar="NAMES",
+        ),
+    ] = "all",
+    features: Annotated[
+        int | None,
+        typer.Option(
+            help="The most columns to construct.", min=1, show_default="what helps", metavar="N"
+        ),
+    ] = None,
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            help="A scorer of scikit-learn, such as roc_auc.",
+            show_default="by target",
+            metavar="NAME",
+        ),
+    ] = None,
+    folds: Annotated[
+        int, typer.Option(help="Folds of the cross-validation.", min=2, metavar="N")
+    ] = 5,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column not to use, such as a key; repeat it for several.", metavar="COLUMN"
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="A column that says which rows belong together: folds do not part them.",
+            metavar="COLUMN",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Save the model, e.g. features.fw.", metavar="FILE", **WRITING
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write a page about it, e.g. report.html.", metavar="FILE", **WRITING),
+    ] = None,
+    sql: Annotated[
+        Path | None,
+        typer.Option(help="Write them as SQL, e.g. features.sql.", metavar="FILE", **WRITING),
+    ] = None,
+    dialect: Annotated[
+        Dialect, typer.Option(help="For which database.", **WRITING)
+    ] = Dialect.DUCKDB,
+    seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0, metavar="N")] = 0,
+    jobs: Annotated[int, typer.Option(help="Threads; -1 for one per core.", metavar="N")] = -1,
+    null: Null = None,
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Find features that help to predict a column of a table.
+
+    Every score comes from rows that were not used to find the features. If nothing helps, the
+    answer is to keep the original columns.
+    """
+    outputs = _outputs(table, out, report, sql)
+    tried = _methods(methods)
+    console = error_console()
+    source = open_table(table, delimiter=delimiter, header=not no_header)
+    frame = source.read()
+    if source.is_text:
+        frame = find_types(frame, NULLS if null is None else null)
+    if not quiet:
+        tell_encoding(source, console)
+    _check_header(frame.columns, target, no_header)
+    training = training_table(frame, target, drop=drop or (), groups=groups)
+    training.y, model_for = choose_task(training.y, task.value, estimator.value, seed)
+    if not quiet:
+        _tell_table(console, training, target)
+    with watching(console, time, quiet=quiet) as listen:
+        model = fit_model(
+            training,
+            listen,
+            estimator=model_for,
+            methods=tried,
+            time_budget=time,
+            n_features_out=features,
+            scoring=scoring,
+            cv=folds,
+            random_state=seed,
+            n_jobs=jobs,
+        )
+    # What may be refused comes last, so that a long search is not lost.
+    if out is not None:
+        featurewright.save(model, out)
+    if report is not None:
+        write_report(model, report, model_file=out.name if out else "features.fw")
+    summary = summarize(model)
+    if as_json:
+        print_json({**slim(summary), "files": [str(path) for path in outputs]})
+    elif not quiet:
+        display.show_result(Console(), summary)
+    if sql is not None:
+        write_text(sql, write_sql(model, "my_table", dialect.value))
+    if not quiet and not as_json:
+        for path in outputs:
+            console.print(display.plain(f"Written: {path}", 400))
+        if not outputs:
+            hint = "Add --out features.fw to keep the model, --report report.html to see it."
+            console.print(display.plain(hint))
+
+
+def _outputs(table: Path, *paths: Path | None) -> list[Path]:
+    """List the files to write; refuse places that cannot be written before any work."""
+    outputs = [path for path in paths if path is not None]
+    for number, path in enumerate(outputs):
+        check_output(path, table)
+        if path.resolve() in {other.resolve() for other in outputs[:number]}:
+            raise UserError(f"{path} is named twice: give each output a name of its own.")
+    return outputs
+
+
+def _check_header(columns: list[str], target: list[str], no_header: bool) -> None:
+    """Point at a missing header where the target is not found and all names are numbers."""
+    numbers = [name for name in columns if name.replace(".", "", 1).lstrip("+-").isdigit()]
+    if not no_header and target[0] not in columns and len(numbers) > len(columns) / 2:
+        raise UserError(
+            f"There is no column {target[0]!r}, and the first row looks like data: use "
+            "--no-header, and --target column_1 or the like."
+        )
+
+
+def _tell_table(console: Console, training: Any, target: list[str]) -> None:
+    """Say what was read."""
+    rows, columns = training.X.shape
+    listed = ", ".join(map(repr, target))
+    console.print(
+        display.plain(f"{rows} rows, {columns} columns to build on, target {listed}.", 400)
+    )
+    if training.dropped:
+        console.print(
+            display.plain(
+                f"{training.dropped} rows without a target were left out.", style="yellow"
+            )
+        )
+
+
+def _methods(given: str) -> Any:
+    """Read a list of methods."""
+    if given in {"all", "readable"}:
+        return given
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    known = [method.name for method in catalogue.METHODS]
+    for name in names:
+        if name not in known:
+            raise typer.BadParameter(f"there is no method {name!r}: {did_you_mean(name, known)}")
+    if not names:
+        raise typer.BadParameter("no method is named; write for example --methods forest,batch.")
+    return names

@@ -1,0 +1,150 @@
+"""Commands that look at a model: ``inspect``, ``sql``, ``report``, and ``methods``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from featurewright.cli import catalogue, display
+from featurewright.cli.options import (
+    Debug,
+    Dialect,
+    Json,
+    Model,
+    Quiet,
+    ending_well,
+    error_console,
+    load_model,
+    print_json,
+    slim,
+    write_sql,
+)
+from featurewright.cli.sinks import check_output, write_text
+from featurewright.report import summarize, write_report
+
+INSPECT_EXAMPLES = (
+    "featurewright inspect features.fw",
+    "featurewright inspect features.fw --json",
+)
+SQL_EXAMPLES = (
+    "featurewright sql features.fw --table customers",
+    "featurewright sql features.fw --table customers --dialect postgres --key id -o features.sql",
+)
+REPORT_EXAMPLES = ("featurewright report features.fw -o report.html",)
+
+
+@ending_well
+def inspect(model: Model, as_json: Json = False, debug: Debug = False) -> None:
+    """Show what a model holds: formulas, gains, every method that was tried."""
+    fitted = load_model(model)
+    console = Console()
+    if hasattr(fitted, "results_"):
+        summary = summarize(fitted)
+        if as_json:
+            print_json(slim(summary))
+            return
+        display.show_lines(console, display.plain(summary["verdict"]["sentence"], 400, "bold"))
+        display.show_estimators(console, summary)
+        display.show_features(console, summary)
+        display.show_history(console, summary)
+        return
+    described = _described(fitted)
+    if as_json:
+        print_json(described)
+        return
+    display.show_lines(console, display.plain(described["model"], style="bold"))
+    for title, key in (("Parameters", "parameters"), ("Formulas", "features")):
+        if described[key]:
+            table = display.table_of(title, "name", "value", numbers=1)
+            for name, value in described[key].items():
+                display.add_row(table, name, value)
+            console.print(table)
+
+
+def _described(model: Any) -> dict[str, Any]:
+    """Say what a model is that is no search."""
+    features = getattr(model, "features_", ())
+    return {
+        "model": type(model).__name__,
+        "parameters": {name: repr(value) for name, value in model.get_params(deep=False).items()},
+        "columns": [str(name) for name in getattr(model, "feature_names_in_", ())],
+        "features": {feature.name: f"{feature.gain:.4g}" for feature in features},
+    }
+
+
+@ending_well
+def sql(
+    model: Model,
+    table: Annotated[
+        str, typer.Option(help="The table the columns are in.", metavar="NAME")
+    ] = "my_table",
+    dialect: Annotated[Dialect, typer.Option(help="For which database.")] = Dialect.DUCKDB,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column to carry along, such as a key; repeat it for several.", metavar="COLUMN"
+        ),
+    ] = None,
+    predict: Annotated[
+        bool, typer.Option("--predict", help="Predict instead, where SQL can do it.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write here instead of printing.", metavar="FILE"),
+    ] = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write the features of a model as a SELECT that gives the same columns in a database."""
+    fitted = load_model(model)
+    more: dict[str, Any] = {"key": key} if key else {}
+    if predict:
+        more["output"] = "predict"
+    text = write_sql(fitted, table, dialect.value, **more)
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    check_output(out, model)
+    write_text(out, text)
+    if not quiet:
+        error_console().print(display.plain(f"Written: {out}", 400))
+
+
+@ending_well
+def report(
+    model: Model,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Where to write the page.", metavar="FILE")
+    ] = Path("report.html"),
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write one HTML page about a model: verdict, scores, formulas, methods; no network needed."""
+    fitted = load_model(model)
+    check_output(out, model)
+    write_report(fitted, out, model_file=model.name)
+    if not quiet:
+        error_console().print(display.plain(f"Written: {out}", 400))
+
+
+@ending_well
+def methods(as_json: Json = False, debug: Debug = False) -> None:
+    """List the methods: what each one does and when it pays."""
+    if as_json:
+        print_json(catalogue.as_dicts())
+        return
+    console = Console()
+    table = display.table_of("Methods", "name", "gives", "what it does", "when it pays")
+    for method in catalogue.METHODS:
+        display.add_row(table, method.name, method.gives, method.idea, method.when)
+    console.print(table)
+    console.print(
+        display.plain(
+            "`featurewright fit` tries them all within its time and keeps what helps. Limit it "
+            "with --methods readable (formulas only) or --methods forest,batch.",
+            300,
+        )
+    )

@@ -1,0 +1,125 @@
+"""What is shown on the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from featurewright.expressions.text import printable, shorten
+
+N_FORMULAS = 10
+
+
+def plain(text: object, length: int = 200, style: str = "") -> Text:
+    """Make text of data: no markup in it counts, and nothing in it steers the terminal."""
+    return Text(printable(shorten(str(text), length)), style=style)
+
+
+def table_of(title: str, *columns: str, numbers: int = 0) -> Table:
+    """Begin a table; the last columns, as many as said, hold numbers."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE)
+    for position, column in enumerate(columns):
+        right = position >= len(columns) - numbers
+        table.add_column(
+            column, justify="right" if right else "left", no_wrap=right, overflow="fold"
+        )
+    return table
+
+
+def add_row(table: Table, *cells: object, style: str = "") -> None:
+    """Add a row of data to a table."""
+    table.add_row(*(plain(cell) for cell in cells), style=style)
+
+
+def show_result(console: Console, summary: dict[str, Any]) -> None:
+    """Show the verdict, scores before and after, and the best formulas."""
+    style = "yellow" if summary["verdict"]["keep_original"] else "green"
+    console.print(plain(summary["verdict"]["sentence"], 400, f"bold {style}"))
+    show_estimators(console, summary)
+    show_features(console, summary, N_FORMULAS)
+
+
+def show_estimators(console: Console, summary: dict[str, Any]) -> None:
+    """Show each model with and without the features."""
+    if not summary["estimators"]:
+        return
+    better = "lower" if summary["score"]["lower_is_better"] else "higher"
+    table = table_of(
+        f"Held-out {summary['score']['name']} ({better} is better)",
+        "model",
+        "original columns",
+        "with features",
+        "gain",
+        numbers=3,
+    )
+    for entry in summary["estimators"]:
+        before, after = entry["before"], entry["after"]
+        add_row(
+            table,
+            entry["name"],
+            f"{before['text']} ± {before['spread_text']}",
+            f"{after['text']} ± {after['spread_text']}",
+            f"{entry['gain_text']} ± {entry['gain_error_text']}",
+        )
+    console.print(table)
+    console.print(
+        plain(
+            f"Mean of {summary['folds']} folds; every score is measured on rows that were not "
+            "used to find the features. ± is the spread across folds; for gains, the standard "
+            "error.",
+            300,
+            "dim",
+        )
+    )
+
+
+def show_features(console: Console, summary: dict[str, Any], most: int | None = None) -> None:
+    """Show the formulas that were worth most."""
+    features = summary["features"]
+    if features:
+        shown = features if most is None else features[:most]
+        of = f" (the best {len(shown)} of {len(features)})" if len(shown) < len(features) else ""
+        table = table_of(f"Formulas{of}", "formula", "gain", numbers=1)
+        for feature in shown:
+            add_row(table, feature["name"], f"{feature['gain']:.3g}")
+        console.print(table)
+    others = summary["columns"]
+    if others:
+        made = sorted({column["source"] for column in others})
+        console.print(plain(f"{len(others)} more constructed columns, by {', '.join(made)}."))
+
+
+def show_history(console: Console, summary: dict[str, Any]) -> None:
+    """Show every method tried, and the columns left out."""
+    table = table_of(
+        "Methods tried", "method", "outcome", "columns", "score", "gain", "seconds", numbers=4
+    )
+    for method in summary["methods"]:
+        add_row(
+            table,
+            "original columns" if method["is_original"] else method["name"],
+            f"{method['status']}: {method['reason']}" if method["reason"] else method["status"],
+            "" if method["n_features"] is None else method["n_features"],
+            f"{method['mean_text']} ± {method['std_text']}" if method["mean_text"] else "",
+            f"{method['gain_text']} ± {method['gain_error_text']}"
+            if method["gain_text"] and not method["is_original"]
+            else "",
+            f"{method['seconds']:.1f}",
+            style="bold" if method["is_best"] else "",
+        )
+    console.print(table)
+    if summary["left_out"]:
+        table = table_of("Columns left out", "column", "why")
+        for column in summary["left_out"]:
+            add_row(table, column["name"], column["reason"])
+        console.print(table)
+
+
+def show_lines(console: Console, *lines: RenderableType) -> None:
+    """Print lines that belong together."""
+    for line in lines:
+        console.print(line, highlight=False)

@@ -1,0 +1,192 @@
+"""From a file to a fitted search: the target, the columns, the task, and what is tried."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from featurewright.cli.problems import UserError, did_you_mean
+
+if TYPE_CHECKING:
+    from featurewright.auto import AutoFeatures
+
+Listener = Callable[[dict[str, Any]], None]
+
+
+@dataclass
+class TrainingTable:
+    """What a search is fitted on.
+
+    Parameters
+    ----------
+    X : polars.DataFrame
+        The columns.
+    y : polars.Series or ndarray
+        The target; a matrix for several labels.
+    groups : polars.Series or None
+        Which rows belong together.
+    dropped : int
+        Rows left out because their target is missing.
+    """
+
+    X: pl.DataFrame
+    y: Any
+    groups: pl.Series | None
+    dropped: int
+
+
+def training_table(
+    frame: pl.DataFrame,
+    targets: Sequence[str],
+    *,
+    drop: Sequence[str] = (),
+    groups: str | None = None,
+) -> TrainingTable:
+    """Take the target and other columns that are no features off a table."""
+    named = [*targets, *drop, *([groups] if groups else [])]
+    for name in named:
+        if name not in frame.columns:
+            raise UserError(f"There is no column {name!r}: {did_you_mean(name, frame.columns)}")
+    for name in targets:
+        if name in drop or name == groups:
+            raise UserError(f"Column {name!r} cannot be the target and something else too.")
+    known = frame.filter(~pl.any_horizontal(pl.col(list(targets)).is_null()))
+    if known.is_empty():
+        raise UserError(f"The target {targets[0]!r} is missing in all rows: choose another column.")
+    X = known.drop([*set(named)])
+    if X.width == 0:
+        raise UserError("No column is left to make features from: drop fewer columns.")
+    for name in targets:
+        if known[name].n_unique() < 2:
+            raise UserError(
+                f"The target {name!r} is {known[name][0]!r} in all {known.height} rows, but two or "
+                "more different values are needed: choose another column."
+            )
+    y: Any = known[targets[0]]
+    if len(targets) > 1:
+        y = _labels(known.select(targets))
+    return TrainingTable(X, y, known[groups] if groups else None, frame.height - known.height)
+
+
+def _labels(frame: pl.DataFrame) -> Any:
+    """Read several targets as labels that a row has or has not."""
+    for series in frame:
+        values = set(series.unique().to_list())
+        if not values <= {0, 1}:
+            raise UserError(
+                f"Several targets must be labels of 0 and 1 or true and false, but {series.name!r} "
+                "holds other values: give one target, or fit each on its own."
+            )
+    return frame.cast(pl.Int64).to_numpy()
+
+
+def choose_task(y: Any, task: str, estimator: str, seed: int) -> tuple[Any, Any]:
+    """Give the target and the estimator such that the task is the one asked for."""
+    from featurewright.auto import standard_estimator
+    from featurewright.auto.targets import guess_task
+
+    if task == "auto" or not isinstance(y, pl.Series):
+        return y, estimator
+    if task == "regression" and not y.dtype.is_numeric():
+        raise UserError(
+            f"Regression needs numbers, but the target {y.name!r} holds {y.drop_nulls()[0]!r}: "
+            "choose another target, or --task classification."
+        )
+    if task == "classification" and y.dtype.is_float():
+        whole = y.cast(pl.Int64, strict=False)
+        y = whole if (whole == y).all() else y.cast(pl.String)
+    if guess_task(estimator, np.asarray(y.to_list())) == task:
+        return y, estimator
+    return y, standard_estimator(estimator, task, random_state=seed)
+
+
+def fit_model(table: TrainingTable, listen: Listener, **parameters: Any) -> AutoFeatures:
+    """Fit a search, telling what is tried."""
+    # Not at the top: the other commands do without the methods and start sooner.
+    from featurewright.auto import AutoFeatures
+
+    class Watched(AutoFeatures):
+        def _notify(self, event: dict[str, Any]) -> None:
+            listen(event)
+
+    watched = Watched(**parameters).fit(
+        table.X, table.y, groups=None if table.groups is None else table.groups.to_numpy()
+    )
+    # A model file holds no classes but the package's own.
+    model = AutoFeatures(**parameters)
+    model.__dict__.update(watched.__dict__)
+    return model
+
+
+@contextmanager
+def watching(console: Console, seconds: float, *, quiet: bool) -> Iterator[Listener]:
+    """Show what is being tried and the best so far, on a terminal or line by line."""
+    if quiet:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield lambda event: None
+        return
+    with _notices(console), warnings.catch_warnings():
+        # What went wrong with a method is among the results.
+        warnings.simplefilter("ignore")
+        if not console.is_terminal:
+            yield _line_by_line(console)
+            return
+        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(24))
+        with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+            task = bar.add_task("getting ready", total=seconds)
+            yield lambda event: bar.update(
+                task, completed=min(event["seconds"], seconds), description=told(event)
+            )
+
+
+def _line_by_line(console: Console) -> Listener:
+    """Print a line for each fold and whenever something better was found."""
+    best = ""
+
+    def listen(event: dict[str, Any]) -> None:
+        nonlocal best
+        if event["method"] == "original" or event["best_method"] != best:
+            line = f"{event['seconds']:6.1f} s  {told(event)}"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        best = event["best_method"]
+
+    return listen
+
+
+def told(event: dict[str, Any]) -> str:
+    """Say what was tried and what is best so far."""
+    best, baseline = event["best_method"], f"{event['baseline']:.3f}"
+    if event["stage"] == "done":
+        return f"finished; chosen: {'the original columns' if best == 'original' else best}"
+    found = (
+        f"nothing better yet than the original columns ({baseline})"
+        if best == "original"
+        else f"best so far: {best} {event['best_score']:.3f}, original {baseline}"
+    )
+    return f"{event['method']}, {event['stage']}; {found}"
+
+
+@contextmanager
+def _notices(console: Console) -> Iterator[None]:
+    """Show what the package has to say, such as that it compiles."""
+
+    class Shown(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            console.print(record.getMessage(), markup=False, highlight=False)
+
+    logger, handler = logging.getLogger("featurewright"), Shown()
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

@@ -1,0 +1,157 @@
+"""Types of columns: found in text when a model is fitted, and kept when it is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import Any
+
+import polars as pl
+
+from featurewright.cli.problems import UserError
+from featurewright.expressions import Domain
+from featurewright.tables import Schema
+
+NULLS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
+"""Text that means a missing value in CSV files, unless told otherwise."""
+
+_DECIMAL_COMMA = r"^[-+]?\d*,\d+$|^[-+]?\d+$"
+_CODE = r"^[-+]?0\d"
+
+
+class Kind(Enum):
+    """What a column holds, as a model was fitted on it."""
+
+    NUMBERS = "numbers"
+    BOOLEANS = "booleans"
+    LABELS = "labels"
+    ANYTHING = "anything"
+
+
+def find_types(frame: pl.DataFrame, nulls: Iterable[str] = NULLS) -> pl.DataFrame:
+    """Turn columns of text into numbers and booleans where all their values are.
+
+    Codes with leading zeros stay text, and so do dates: `AutoFeatures` reads those itself.
+    """
+    missing = list(nulls)
+    return frame.with_columns(
+        _found(with_nulls(series, missing)) for series in frame if series.dtype == pl.String
+    )
+
+
+def with_nulls(series: pl.Series, nulls: Iterable[str]) -> pl.Series:
+    """Take some texts for missing values."""
+    return series.set(series.is_in(list(nulls)), None)
+
+
+def _found(series: pl.Series) -> pl.Series:
+    """Find the type of a column of text."""
+    present = series.drop_nulls()
+    if present.is_empty():
+        return series
+    small = present.str.to_lowercase()
+    if small.is_in(["true", "false"]).all():
+        return series.str.to_lowercase() == "true"
+    if present.str.contains(_CODE).any() and not present.str.contains("[.,]").any():
+        return series
+    numbers = _numbers(series)
+    if numbers is None:
+        return series
+    whole = series.cast(pl.Int64, strict=False)
+    return whole if whole.null_count() == series.null_count() else numbers
+
+
+def _numbers(series: pl.Series) -> pl.Series | None:
+    """Read text as numbers, with decimal points or commas; None where a value is no number."""
+    numbers = series.cast(pl.Float64, strict=False)
+    if numbers.null_count() == series.null_count():
+        return numbers
+    present = series.drop_nulls()
+    if not present.str.contains(_DECIMAL_COMMA).all():
+        return None
+    return series.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+
+
+def kinds_of(model: Any) -> dict[str, Kind]:
+    """Tell what each column held that a model was fitted on."""
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    if not names:
+        raise UserError(
+            "The model was fitted on a table without column names, so a file cannot be matched "
+            "with it: fit it on a data frame or with `featurewright fit`."
+        )
+    kinds = dict.fromkeys(names, Kind.ANYTHING)
+    reader = getattr(model, "reader_", None)
+    schema: Schema | None = getattr(model, "_schema", None) if reader is None else reader.plain
+    if schema is None:
+        return kinds
+    known = {
+        Domain.REAL: Kind.NUMBERS,
+        Domain.BOOLEAN: Kind.BOOLEANS,
+        Domain.CATEGORY: Kind.LABELS,
+    }
+    for name, domain, levels in zip(schema.names, schema.domains, schema.levels, strict=True):
+        if levels != ():
+            kinds[name] = known[Domain(domain)]
+    return kinds
+
+
+def keep_types(
+    frame: pl.DataFrame,
+    kinds: Mapping[str, Kind],
+    nulls: Iterable[str] = NULLS,
+    *,
+    unused: Iterable[str] = (),
+) -> pl.DataFrame:
+    """Choose the columns of the fit, in its order and with its types.
+
+    Columns the model does not use may be absent; they are empty then.
+    """
+    optional = set(unused)
+    absent = [name for name in kinds if name not in frame.columns]
+    needed = [name for name in absent if name not in optional]
+    if needed:
+        listed = ", ".join(map(repr, needed[:5])) + (", …" if len(needed) > 5 else "")
+        raise UserError(
+            f"The table lacks {listed}, which the model was fitted on: pass all columns of the fit."
+        )
+    missing = list(nulls)
+    empty = pl.Series([None] * frame.height, dtype=pl.Float64)
+    return pl.DataFrame(
+        [
+            empty.alias(name) if name in absent else _kept(frame[name], kind, missing)
+            for name, kind in kinds.items()
+        ]
+    )
+
+
+def _kept(series: pl.Series, kind: Kind, nulls: list[str]) -> pl.Series:
+    """Give one column the type it had in the fit."""
+    if kind is Kind.LABELS:
+        if series.dtype == pl.Boolean or series.dtype.is_integer():
+            return series.cast(pl.String)
+        return series
+    if series.dtype != pl.String or kind is Kind.ANYTHING:
+        return series
+    series = with_nulls(series, nulls)
+    if kind is Kind.BOOLEANS:
+        small = series.str.to_lowercase()
+        wrong = series.filter(~small.is_in(["true", "false", "1", "0"]))
+        _refuse(series.name, wrong, "booleans")
+        return small.is_in(["true", "1"])
+    numbers = _numbers(series)
+    if numbers is None:
+        wrong = series.filter(series.cast(pl.Float64, strict=False).is_null())
+        _refuse(series.name, wrong, "numbers")
+        raise AssertionError("a column that is no number has a value that is none")
+    return numbers
+
+
+def _refuse(name: str, wrong: pl.Series, expected: str) -> None:
+    """Say which value is not what the fit saw."""
+    wrong = wrong.drop_nulls()
+    if not wrong.is_empty():
+        raise UserError(
+            f"Column {name!r} holds {wrong[0]!r}, but it held {expected} when the model was "
+            f"fitted: correct the value, or name it with --null if it means a missing one."
+        )

@@ -1,0 +1,222 @@
+"""Tables in files: which format, which columns, frames of some rows at a time."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from featurewright.cli.problems import UserError, closest
+from featurewright.cli.streams import (
+    COMPRESSIONS,
+    SAMPLE,
+    as_text,
+    compression_of,
+    open_bytes,
+    read_start,
+    sniff_delimiter,
+    text_rows,
+    unpacking,
+)
+
+FORMATS = {
+    "csv": "csv",
+    "tsv": "csv",
+    "tab": "csv",
+    "txt": "csv",
+    "data": "csv",
+    "jsonl": "json lines",
+    "ndjson": "json lines",
+    "json": "json lines",
+    "parquet": "parquet",
+    "pq": "parquet",
+    "arrow": "arrow",
+    "feather": "arrow",
+    "ipc": "arrow",
+}
+"""Formats by the ending of a file's name."""
+
+CELLS = 2_000_000
+"""Cells of a frame that is read at a time from a file of columns."""
+
+
+@dataclass
+class Source:
+    """A table in a file, read some rows at a time.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    kind : str
+        "csv", "json lines", "json", "parquet" or "arrow".
+    compression : str or None
+        How it is compressed.
+    delimiter : str
+        Of a CSV file, what separates the columns.
+    header : bool
+        Of a CSV file, whether its first row has the names.
+    recoded : bool
+        Whether the file read so far turned out not to be UTF-8.
+    """
+
+    path: Path
+    kind: str
+    compression: str | None
+    delimiter: str = ","
+    header: bool = True
+    recoded: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether all columns come as text, types still to be found."""
+        return self.kind == "csv"
+
+    def read(self) -> pl.DataFrame:
+        """Read the whole table."""
+        frames = list(self.batches())
+        if not frames:
+            raise UserError(f"{self.path} has no rows: a table with a header and rows is expected.")
+        return pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """Read the table in frames, in the order of its rows."""
+        try:
+            with unpacking(self.path):
+                if self.kind == "csv":
+                    yield from self._csv()
+                elif self.kind == "json lines":
+                    yield from self._json_lines()
+                elif self.kind == "json":
+                    yield pl.read_json(self.path, infer_schema_length=None)
+                else:
+                    yield from self._columns()
+        except pl.exceptions.PolarsError as error:
+            raise UserError(
+                f"{self.path} cannot be read as {self.kind}: {_cause(error)}"
+            ) from error
+
+    def _csv(self) -> Iterator[pl.DataFrame]:
+        """Read blocks of whole rows, every cell as text."""
+        names: list[str] = []
+        with open_bytes(self.path, self.compression) as stream:
+            for block in text_rows(stream, b'"'):
+                data, other = as_text(block)
+                self.recoded |= other
+                if not names:
+                    names, data = self._names(data)
+                if data.strip(b"\r\n"):
+                    yield self._parse(data, names)
+
+    def _names(self, data: bytes) -> tuple[list[str], bytes]:
+        """Take the names off the first block; without a header, number the columns."""
+        text = io.StringIO(data.decode("utf-8"), newline="")
+        rows = csv.reader(iter(text.readline, ""), delimiter=self.delimiter)
+        first: list[str] = next((row for row in rows if row), [])
+        if not self.header:
+            return [f"column_{number + 1}" for number in range(len(first))], data
+        names = [name.strip() or f"column_{number}" for number, name in enumerate(first, start=1)]
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise UserError(
+                f"{self.path} has more than one column called {twice[0]!r}: names must differ, "
+                "rename one."
+            )
+        return names, data[len(text.getvalue()[: text.tell()].encode("utf-8")) :]
+
+    def _parse(self, data: bytes, names: list[str]) -> pl.DataFrame:
+        """Cut rows into cells of text without surrounding space."""
+        # Under numbered names every block has the same columns, whatever its first row looks like.
+        numbers = self.delimiter.join(map(str, range(len(names))))
+        frame = pl.read_csv(
+            io.BytesIO(numbers.encode("utf-8") + b"\n" + data),
+            separator=self.delimiter,
+            infer_schema_length=0,
+            quote_char='"',
+        )
+        frame.columns = names
+        return frame.with_columns(pl.all().str.strip_chars())
+
+    def _json_lines(self) -> Iterator[pl.DataFrame]:
+        """Read blocks of whole lines."""
+        with open_bytes(self.path, self.compression) as stream:
+            for block in text_rows(stream, None):
+                data, other = as_text(block)
+                self.recoded |= other
+                yield pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
+
+    def _columns(self) -> Iterator[pl.DataFrame]:
+        """Read slices of a file of columns."""
+        if self.kind == "parquet":
+            lazy = pl.scan_parquet(self.path, glob=False)
+        else:
+            lazy = pl.scan_ipc(self.path, glob=False)
+        n_rows = int(lazy.select(pl.len()).collect().item())
+        step = max(1000, CELLS // max(1, len(lazy.collect_schema())))
+        for start in range(0, n_rows, step):
+            yield lazy.slice(start, step).collect()
+
+
+def _cause(error: Exception) -> str:
+    """Say in a sentence what polars stumbled over."""
+    lines = str(error).strip().splitlines() or ["unknown reason"]
+    if "more fields than defined" in lines[0]:
+        return "a row has more fields than the header; look for an unquoted delimiter in it."
+    return lines[0].rstrip(".") + "."
+
+
+def open_table(path: Path, *, delimiter: str | None = None, header: bool = True) -> Source:
+    """Find out what a file is, by its content first and by its name where that leaves it open."""
+    if not path.exists():
+        near = [other.name for other in path.parent.glob("*")] if path.parent.is_dir() else []
+        meant = closest(path.name, near, cutoff=0.75)
+        hint = f"did you mean {meant}?" if meant else "check the path."
+        raise UserError(f"There is no file {path}: {hint}")
+    if path.is_dir():
+        raise UserError(f"{path} is a folder, but a file with a table is expected: name the file.")
+    compression = compression_of(path)
+    start = read_start(path, compression)
+    if not start.strip():
+        raise UserError(f"{path} is empty: a table with a header and rows is expected.")
+    kind = _kind(path, start)
+    if compression and kind in {"parquet", "arrow", "json"}:
+        raise UserError(f"{path} is a compressed {kind} file: unpack it first.")
+    source = Source(path, kind, compression, header=header)
+    if kind == "csv":
+        if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii()):
+            raise UserError(f"The delimiter must be one character, got {delimiter!r}.")
+        source.delimiter = delimiter or sniff_delimiter(start, whole=len(start) < SAMPLE)
+    return source
+
+
+def _kind(path: Path, start: bytes) -> str:
+    """Tell the format of a file."""
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if start.startswith(b"ARROW1"):
+        return "arrow"
+    if start.startswith((b"FEA1", b"\xff\xff\xff\xff")):
+        raise UserError(
+            f"{path} is an old Feather file or an Arrow stream, which cannot be read in parts: "
+            "save it as an Arrow file or as Parquet."
+        )
+    first = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    kind = FORMATS.get(ending_of(path))
+    if kind in {"parquet", "arrow"}:
+        raise UserError(f"{path} is no {kind} file, whatever its name says: check how it was made.")
+    if kind == "json lines" or (kind is None and first == b"{"):
+        return "json" if first == b"[" else "json lines"
+    return "csv"
+
+
+def ending_of(path: Path) -> str:
+    """Give the ending of a name without that of a compression, in small letters."""
+    parts = path.name.lower().split(".")[1:]
+    if parts and parts[-1] in COMPRESSIONS:
+        parts = parts[:-1]
+    return parts[-1] if parts else ""

@@ -1,0 +1,273 @@
+"""Trees as nested CASE expressions, cut into pieces that databases can read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from featurewright.export.graph import Ensemble, Graph, Step
+from featurewright.export.scalars import whole
+from featurewright.expressions.sql_form import NARROW_END, Sql, case, narrow_end, number, sqlglot
+
+MAX_NODES = 300_000  # more would be hundreds of megabytes of SQL
+_DEPTH = {"sqlite": 10}  # levels of a tree in one expression: SQLite's parser has a small stack
+_USUAL_DEPTH = 30
+_TREES, _NODES = 30, 3_000  # trees and nodes whose values are added up in one layer
+_LAST = float(np.nextafter(NARROW_END, 0.0))  # the largest float64 that float32 holds, rounded
+_BEYOND = 1e39  # stands in for an infinite threshold
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some levels of one tree.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        Where the tree is.
+    entries : tuple of int
+        The nodes at which rows come in: the root, or the nodes where the piece above ends.
+    depth : int
+        Number of levels.
+    values : bool
+        Whether leaves give their value; else their place, -1 - number, and nodes below the piece
+        their number.
+    tests : tuple of int
+        The steps that the nodes of the piece test.
+    """
+
+    ensemble: Ensemble
+    entries: tuple[int, ...]
+    depth: int
+    values: bool
+    tests: tuple[int, ...]
+
+    def counts(self, args: tuple[int, ...]) -> list[tuple[int, int]]:
+        """Give how often the text names each operand."""
+        times = 2 if self.ensemble.drops_missing else 1
+        counts = [(arg, times * self.tests.count(arg)) for arg in set(self.tests)]
+        inner = len(args) - len(set(self.tests))
+        return counts + [(arg, len(self.entries) + 1) for arg in args[:inner]]
+
+
+def lower(graph: Graph, dialect: str) -> Graph:
+    """Replace scores, and places in trees, by steps that can be written as SQL."""
+    ensemble = graph.ensemble
+    if ensemble is None:
+        return graph
+    n_nodes = len(ensemble.forest.left)
+    if n_nodes > MAX_NODES:
+        raise ValueError(
+            f"The model has {n_nodes} nodes, but at most {MAX_NODES} can be written as SQL; use "
+            "fewer or smaller trees, or to_onnx."
+        )
+    below = replace(graph, steps=[], outputs=[], ensemble=None, _places={})
+    moved: list[int] = []
+    maker = _Maker(below, ensemble, _DEPTH.get(dialect, _USUAL_DEPTH), moved)
+    for step in graph.steps:
+        if step.op == "score":
+            moved.append(maker.score(step.data))
+        elif step.op == "place":
+            moved.append(maker.place(step.data))
+        else:
+            moved.append(below.put(replace(step, args=tuple(moved[arg] for arg in step.args))))
+    below.outputs = [(name, moved[step]) for name, step in graph.outputs]
+    return below
+
+
+class _Maker:
+    """Make the steps of the trees of an ensemble, when the first of them is asked for."""
+
+    def __init__(self, graph: Graph, ensemble: Ensemble, depth: int, moved: list[int]) -> None:
+        self.graph, self.depth, self.moved = graph, depth, moved
+        self.ensemble, self.forest = ensemble, ensemble.forest
+        self.places: dict[int, int] = {}
+        self.scores: list[int] = []
+
+    def place(self, tree: int) -> int:
+        """Give the step of a row's leaf in a tree."""
+        if tree not in self.places:
+            self.places[tree] = self._descend(tree)
+        return self.places[tree]
+
+    def score(self, which: int) -> int:
+        """Give the step of a score."""
+        if not self.scores:
+            self.scores = self._add_up()
+        return self.scores[which]
+
+    def _add_up(self) -> list[int]:
+        """Add up the trees, some at a time, in the order in which predicting does."""
+        ensemble, graph = self.ensemble, self.graph
+        waiting: list[list[int]] = [[] for _ in range(ensemble.n_scores)]
+        sizes = np.diff(np.append(self.forest.roots, len(self.forest.left)))
+        nodes = 0
+        for tree in range(self.forest.n_trees):
+            nodes += int(sizes[tree])
+            for k, term in enumerate(self._values(tree)):
+                waiting[tree % ensemble.groups + k].append(term)
+            if nodes > _NODES or max(map(len, waiting)) >= _TREES:
+                waiting = [[graph.add("total", *terms)] if terms else [] for terms in waiting]
+                nodes = 0
+        return [graph.add("total", *terms) for terms in waiting]
+
+    def _values(self, tree: int) -> list[int]:
+        """Give the steps of what a tree adds to its scores."""
+        first, last = self._range(tree)
+        n_values = self.forest.values.shape[1]
+        deep = int(self.forest.depth[first:last].max()) > self.depth
+        if n_values == 1 and not deep:
+            return [self._piece((first,), (), self.depth, values=True)]
+        place = self.place(tree)
+        leaves = self.forest.left[first:last]
+        leaves = -1 - leaves[leaves < 0]
+        return [
+            self.graph.add("lookup", place, data=_group(leaves, self.forest.values[leaves, k]))
+            for k in range(n_values)
+        ]
+
+    def _descend(self, tree: int) -> int:
+        """Give the step of the leaf that a row reaches, piece by piece."""
+        first, last = self._range(tree)
+        entries, above = [first], -1
+        depth = self.forest.depth
+        for begin in range(0, max(1, int(depth[first:last].max())), self.depth):
+            before = () if above < 0 else (above,)
+            above = self._piece(tuple(entries), before, self.depth, values=False)
+            level = np.flatnonzero(depth[first:last] == begin + self.depth) + first
+            entries = [int(node) for node in level if self.forest.left[node] >= 0]
+        return above
+
+    def _piece(
+        self, entries: tuple[int, ...], above: tuple[int, ...], depth: int, *, values: bool
+    ) -> int:
+        """Add some levels of a tree."""
+        tests = tuple(self.moved[self.ensemble.tests[k]] for k in self._inner(entries, depth))
+        piece = Piece(self._relabelled(), entries, depth, values, tests)
+        return self.graph.add("descend", *above, *sorted(set(tests)), data=piece)
+
+    def _relabelled(self) -> Ensemble:
+        """Give the ensemble with tests that are steps of the new graph."""
+        if not hasattr(self, "_renamed"):
+            tests = tuple(self.moved[k] if k >= 0 else -1 for k in self.ensemble.tests)
+            self._renamed = replace(self.ensemble, tests=tests)
+        return self._renamed
+
+    def _inner(self, entries: tuple[int, ...], depth: int) -> list[int]:
+        """List the inner nodes of a piece."""
+        found, level = [], list(entries)
+        for _ in range(depth):
+            level = [node for node in level if self.forest.left[node] >= 0]
+            found += level
+            level = [int(self.forest.left[node]) + side for node in level for side in (0, 1)]
+        return found
+
+    def _range(self, tree: int) -> tuple[int, int]:
+        """Give the first node of a tree and the one after its last."""
+        roots = self.forest.roots
+        last = int(roots[tree + 1]) if tree + 1 < len(roots) else len(self.forest.left)
+        return int(roots[tree]), last
+
+
+def _group(leaves: Any, values: Any) -> tuple[tuple[float, tuple[int, ...]], ...]:
+    """Give the different values and the places of their leaves; the commonest one comes last."""
+    found: dict[float, list[int]] = {}
+    for leaf, value in zip(leaves.tolist(), values.tolist(), strict=True):
+        found.setdefault(float(value), []).append(-1 - leaf)
+    ranked = sorted(found.items(), key=lambda item: len(item[1]))
+    return tuple((value, tuple(places)) for value, places in ranked)
+
+
+def look_up(data: Any, place: Callable[[], Sql]) -> Sql:
+    """Write the value of the leaf in a place."""
+    exp = sqlglot()
+    *rare, (usual, _) = data
+    if not rare:
+        return number(usual)
+    branches = [
+        (exp.In(this=place(), expressions=[whole(k) for k in places]), number(value))
+        for value, places in rare
+    ]
+    return case(*branches, otherwise=number(usual))
+
+
+class Writer:
+    """Write the pieces of trees.
+
+    Parameters
+    ----------
+    write : callable
+        Gives the text of a step; with ``raw=True`` before it is rounded and bounded.
+    is_settled : callable
+        Tells whether the text of a step is rounded and bounded in any case.
+    """
+
+    def __init__(self, write: Callable[..., Sql], is_settled: Callable[[int], bool]) -> None:
+        self.write, self.is_settled = write, is_settled
+
+    def descend(self, step: Step) -> Sql:
+        """Write a piece of a tree."""
+        exp = sqlglot()
+        piece: Piece = step.data
+        if len(step.args) == len(set(piece.tests)):
+            return self._nested(piece, piece.entries[0], piece.depth)
+        above = step.args[0]
+        ifs = [
+            exp.If(this=whole(entry), true=self._nested(piece, entry, piece.depth))
+            for entry in piece.entries
+        ]
+        return exp.Case(this=self.write(above), ifs=ifs, default=self.write(above))
+
+    def _nested(self, piece: Piece, node: int, depth: int) -> Sql:
+        """Write a node and what is below it."""
+        forest = piece.ensemble.forest
+        left = int(forest.left[node])
+        if left < 0:
+            return number(float(forest.values[-1 - left, 0])) if piece.values else whole(left)
+        if depth == 0:
+            return whole(node)
+        sides = [self._nested(piece, left + side, depth - 1) for side in (0, 1)]
+        goes = [self._goes(side, piece.ensemble, node) for side in (0, 1)]
+        if piece.ensemble.drops_missing:
+            return case((goes[0], sides[0]), (goes[1], sides[1]))
+        # A condition on NULL does not hold: missing values take the other branch.
+        if forest.missing_left[node]:
+            return case((goes[1], sides[1]), otherwise=sides[0])
+        return case((goes[0], sides[0]), otherwise=sides[1])
+
+    def _goes(self, side: int, ensemble: Ensemble, node: int) -> Sql:
+        """Write that a row whose value is known goes to a side."""
+        exp = sqlglot()
+        test, threshold = ensemble.tests[node], float(ensemble.forest.threshold[node])
+        if ensemble.forest.is_level[node]:
+            equal = exp.NEQ if side else exp.EQ
+            return equal(this=self.write(test), expression=number(threshold))
+        if self.is_settled(test):
+            end = number(_between(threshold))
+            return (exp.GT if side else exp.LTE)(this=self.write(test), expression=end)
+        # The same question, asked of the value before it is rounded, bounded, possibly missing.
+        last = narrow_end(threshold)
+        low, high = (float(np.nextafter(last, np.inf)), _LAST) if side else (-_LAST, last)
+        return exp.Between(this=self.write(test, raw=True), low=number(low), high=number(high))
+
+
+def _between(threshold: float) -> float:
+    """Give a number of few digits between a float32 and the next larger one.
+
+    It parts float32 numbers as the threshold does, and it does not matter if a database reads it
+    with an error in the last digit, as SQLite does at times.
+    """
+    here = np.float32(threshold)
+    above = np.nextafter(here, np.float32(np.inf))
+    if np.isinf(here) or np.isinf(above):
+        return math.copysign(_BEYOND, threshold)
+    middle = (float(here) + float(above)) / 2.0
+    for digits in range(1, 18):
+        short = float(f"{middle:.{digits}g}")
+        if float(here) < short < float(above):
+            return short
+    return middle

@@ -1,0 +1,168 @@
+"""Model files: save a fitted estimator, load it in another process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from sklearn.base import BaseEstimator
+
+from featurewright.export.stored.archive import (
+    DOCUMENT,
+    MAX_BYTES,
+    Archive,
+    array_name,
+    foreign_name,
+    write_archive,
+)
+from featurewright.export.stored.errors import ModelFileError, broken
+from featurewright.export.stored.reading import Reader, parse_document
+from featurewright.export.stored.writing import Writer, estimator_name
+
+FORMAT = "featurewright model"
+# A reader reads all versions up to its own. Within a version only parameters may be added: a file
+# without one means its default. Anything else raises the number and leaves a reader of the old one.
+FORMAT_VERSION = 1
+_KEYS = {"format", "version", "featurewright", "nodes", "model"}
+
+
+def save(model: BaseEstimator, path: str | os.PathLike[str] | IO[bytes]) -> None:
+    """Write an estimator to a file that `load` reads.
+
+    The file is a zip archive of JSON and .npy arrays. It holds no code. It is written under another
+    name first, so that a failure leaves an older file as it was.
+
+    Parameters
+    ----------
+    model : estimator
+        One of featurewright's estimators, fitted or not. Operators of your own are saved by their
+        names. Estimators of scikit-learn inside it need skops (``featurewright[files]``).
+    path : str, path or binary file
+        Where to.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import featurewright
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = featurewright.ConstructiveForestClassifier(10, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     featurewright.save(model, pathlib.Path(folder) / "iris.fw")
+    ...     same = featurewright.load(pathlib.Path(folder) / "iris.fw")
+    >>> bool((same.predict_proba(X) == model.predict_proba(X)).all())
+    True
+    """
+    if estimator_name(model) is None:
+        raise TypeError(
+            f"save writes featurewright's own estimators, got a {type(model).__name__}; use "
+            "skops.io.dump for a pipeline that contains one."
+        )
+    from featurewright import __version__
+
+    writer = Writer()
+    document = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "featurewright": __version__,
+        "model": writer.value(model, type(model).__name__),
+        "nodes": writer.nodes,
+    }
+    text = json.dumps(document, allow_nan=False, separators=(",", ":")).encode("ascii")
+    members = [(DOCUMENT, text)]
+    members += [(array_name(k), data) for k, data in enumerate(writer.arrays)]
+    members += [(foreign_name(k), data) for k, data in enumerate(writer.foreign)]
+    if not isinstance(path, (str, os.PathLike)):
+        write_archive(path, members)
+        return
+    _replace(Path(os.path.realpath(path)), members)
+
+
+def _replace(target: Path, members: list[tuple[str, bytes]]) -> None:
+    """Write a file beside another one, then put it in its place."""
+    part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
+    try:
+        with part.open("xb") as file:
+            write_archive(file, members)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, part)
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def load(
+    path: str | os.PathLike[str] | IO[bytes],
+    *,
+    trusted: Sequence[str] = (),
+    max_bytes: int = MAX_BYTES,
+) -> Any:
+    """Read an estimator that `save` has written.
+
+    Predictions, columns and names are the same to the last bit. Nothing in the file is executed,
+    and a damaged or hostile file gives a `ModelFileError`.
+
+    Parameters
+    ----------
+    path : str, path or binary file
+        Where from.
+    trusted : sequence of str, default=()
+        Names of types outside of scikit-learn that estimators inside the model may have, such as
+        ``"lightgbm.sklearn.LGBMClassifier"``. The error names those that are missing. Name none
+        that you would not import.
+    max_bytes : int, default=2**32
+        Most bytes that the file may unpack to.
+
+    Returns
+    -------
+    estimator
+        As it was saved.
+
+    Examples
+    --------
+    >>> import io
+    >>> import featurewright
+    >>> file = io.BytesIO()
+    >>> featurewright.save(featurewright.ConstructiveTreeClassifier(max_depth=3), file)
+    >>> featurewright.load(file)
+    ConstructiveTreeClassifier(max_depth=3)
+    """
+    if isinstance(trusted, str):
+        raise TypeError(f"trusted={trusted!r} must be a sequence of names; put it in a list.")
+    if not isinstance(path, (str, os.PathLike)):
+        return _load(path, trusted, max_bytes, "the model")
+    with Path(path).open("rb") as file:
+        return _load(file, trusted, max_bytes, repr(os.fspath(path)))
+
+
+def _load(file: IO[bytes], trusted: Sequence[str], max_bytes: int, name: str) -> Any:
+    """Read an open file; errors name it."""
+    try:
+        archive = Archive(file, max_bytes)
+        document = parse_document(archive.read(DOCUMENT))
+        _check_version(document)
+        return Reader(archive, trusted, max_bytes).read(document["nodes"], document["model"])
+    except ModelFileError as error:
+        raise ModelFileError(f"Cannot load {name}: {error}.") from error
+
+
+def _check_version(document: dict[str, Any]) -> None:
+    """Refuse other formats, and versions of a later day."""
+    version, writer = document.get("version"), str(document.get("featurewright"))[:40]
+    if document.get("format") != FORMAT or type(version) is not int or version < 1:
+        raise broken("it is no model file of featurewright")
+    if version > FORMAT_VERSION:
+        raise ModelFileError(
+            f"featurewright {writer} wrote it in format {version}, and this version reads up to "
+            f"{FORMAT_VERSION}; install a newer featurewright"
+        )
+    if set(document) != _KEYS:
+        raise broken("its document has other fields than it should")

@@ -1,0 +1,206 @@
+"""Steps as a query: what is asked for more than once is a column of a layer below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from featurewright.export.cases import Writer, look_up
+from featurewright.export.graph import Graph
+from featurewright.export.inputs import read_column
+from featurewright.export.moments import read_moment
+from featurewright.export.scalars import add_up, is_operator, render
+from featurewright.expressions import OPERATORS
+from featurewright.expressions.sql_form import Make, Rules, Sql, quoted, sqlglot
+
+_SHORT = 12  # symbols up to which a piece is written again rather than named
+_MAX_COLUMNS = {"sqlite": 2000, "postgres": 1600}  # of a query or table
+_KEPT = ("column", "moment", "total")  # steps that are always columns
+_SETTLED = ("add", "sub", "mul", "div", "square", "reciprocal", "round")
+_ONCE = ("neg", "abs")
+_TWICE = ("distance", "expit", "exponential", "clip", "power", "root", "member")
+_ROUNDED = ("sqrt", "log", "exp", "gaussian", "bump")
+
+
+class Layers:
+    """The layers of a query: each step that is a column has one, and operands lie below it."""
+
+    def __init__(self, graph: Graph, dialect: str) -> None:
+        self.graph, self.steps = graph, graph.steps
+        self.dialect = dialect
+        self.rules = {narrow: Rules(dialect, narrow) for narrow in (False, True)}
+        self.named = self._choose()
+        self.level = self._place()
+
+    def query(self, table: Sql, keys: Sequence[str], names: Sequence[str], prefix: str) -> Sql:
+        """Write the query; `names` are those of the outputs."""
+        exp = sqlglot()
+        query, source = exp.Select(), table
+        for level in range(self.top):
+            columns = [self._key(key, k, first=level == 0) for k, key in enumerate(keys)]
+            for i in self.named:
+                if self.level[i] == level:
+                    columns.append(exp.Alias(this=self._own(i), alias=_internal(f"v{i}")))
+                elif self.level[i] < level < self.last_use[i]:
+                    columns.append(_column(f"v{i}"))
+            self._check_width(len(columns))
+            if not columns:  # constants alone
+                columns = [exp.Alias(this=exp.Literal.number(1), alias=_internal("v"))]
+            layer = exp.Select(expressions=columns).from_(source, copy=False)
+            name = f"{prefix}{level}"
+            # SQLite would write a layer into the next one, again for each use of a column.
+            kept = True if self.dialect == "sqlite" else None
+            query = query.with_(_internal(name), as_=layer, materialized=kept, copy=False)
+            source = exp.Table(this=_internal(name))
+        columns = [
+            exp.Alias(this=_column(f"k{k}"), alias=quoted(key)) for k, key in enumerate(keys)
+        ]
+        for name, (_, step) in zip(names, self.graph.outputs, strict=True):
+            columns.append(exp.Alias(this=self._write(step), alias=quoted(name)))
+        self._check_width(len(columns))
+        query.set("expressions", columns)
+        return query.from_(source, copy=False)
+
+    def _check_width(self, n_columns: int) -> None:
+        """Refuse what a database cannot hold side by side."""
+        dialect = self.dialect
+        most = _MAX_COLUMNS.get(dialect)
+        if most is not None and n_columns > most:
+            raise ValueError(
+                f"The query needs {n_columns} columns side by side, but {dialect} allows {most}; "
+                "give fewer features out, or another dialect."
+            )
+
+    # What becomes a column ----------------------------------------------------------------------
+
+    def _choose(self) -> list[int]:
+        """Give the steps that become columns: long ones that are written more than once."""
+        used = self._reachable()
+        uses = dict.fromkeys(used, 0)
+        for i in used:
+            for arg, times in self._counts(i):
+                uses[arg] += times
+        for _, output in self.graph.outputs:
+            uses[output] += 1
+        size: dict[int, int] = {}
+        named = []
+        for i in used:
+            step = self.steps[i]
+            size[i] = 2 + sum(times * size[arg] for arg, times in self._counts(i))
+            if step.op in _KEPT or (uses[i] > 1 and size[i] > _SHORT):
+                named.append(i)
+                size[i] = 1
+        return named
+
+    def _reachable(self) -> list[int]:
+        """Give the steps that outputs need, operands first."""
+        found: set[int] = set()
+        open_steps = [step for _, step in self.graph.outputs]
+        while open_steps:
+            step = open_steps.pop()
+            if step not in found:
+                found.add(step)
+                open_steps.extend(self.steps[step].args)
+        return sorted(found)
+
+    def _counts(self, i: int) -> list[tuple[int, int]]:
+        """Give the operands of a step and how often its text names each."""
+        step = self.steps[i]
+        op = step.op
+        times = 1
+        casts = self.dialect in ("duckdb", "spark")
+        if op in _SETTLED:
+            times = (2 if casts else 7) if step.narrow else 2
+        elif op in _ROUNDED:
+            times = 1 if casts or not step.narrow else 5
+        elif op in _TWICE or (op in OPERATORS and op not in _ONCE):
+            times = 2
+        if op in ("square", "exp", "gaussian", "bump"):
+            times *= 2
+        counts = [(arg, times) for arg in step.args]
+        if op == "pick":
+            counts[-1] = (step.args[-1], len(step.args) - 1)
+        if op == "descend":
+            counts = step.data.counts(step.args)
+        if op in ("gap", "shares", "floor"):
+            counts = [(step.args[0], 1)]
+        if op == "lookup":
+            counts = [(step.args[0], len(step.data) - 1)]
+        return counts
+
+    def _place(self) -> dict[int, int]:
+        """Give each column its layer: as late as possible, so that few are carried along."""
+        chosen = set(self.named)
+        needs = {i: self._needs(i, chosen) for i in self.named}
+        earliest: dict[int, int] = {}
+        for i in self.named:
+            earliest[i] = max((earliest[k] + 1 for k in needs[i]), default=0)
+        self.top = max(earliest.values(), default=0) + 1
+        level = dict.fromkeys(self.named, self.top - 1)
+        self.last_use = dict.fromkeys(self.named, 0)
+        for _, output in self.graph.outputs:
+            for k in {output} if output in level else self._needs(output, chosen):
+                self.last_use[k] = self.top
+        for i in reversed(self.named):
+            if self.steps[i].op in ("column", "moment"):  # only the first layer can read the table
+                level[i] = 0
+            for k in needs[i]:
+                level[k] = min(level[k], level[i] - 1)
+                self.last_use[k] = max(self.last_use[k], level[i])
+        return level
+
+    def _needs(self, i: int, chosen: set[int]) -> set[int]:
+        """Give the columns that the text of a step names."""
+        found: set[int] = set()
+        open_steps = list(self.steps[i].args)
+        while open_steps:
+            arg = open_steps.pop()
+            if arg in chosen:
+                found.add(arg)
+            else:
+                open_steps.extend(self.steps[arg].args)
+        return found
+
+    # Writing ------------------------------------------------------------------------------------
+
+    def _key(self, key: str, k: int, *, first: bool) -> Sql:
+        """Carry a key column along under a name of our own."""
+        if not first:
+            return _column(f"k{k}")
+        return sqlglot().Alias(this=quoted(key, column=True), alias=_internal(f"k{k}"))
+
+    def _write(self, i: int, *, raw: bool = False) -> Sql:
+        """Write a step: the name of its column, or its own text."""
+        return _column(f"v{i}") if i in self.level else self._own(i, raw=raw)
+
+    def _own(self, i: int, *, raw: bool = False) -> Sql:
+        """Write what a step computes."""
+        step = self.steps[i]
+        rules = self.rules[step.narrow]
+        if step.op == "column":
+            return read_column(self.graph.schema, step.data, rules)
+        if step.op == "moment":
+            name, what = step.data
+            return read_moment(name, what, self.dialect)
+        parts: list[Make] = [lambda arg=arg: self._write(arg) for arg in step.args]  # type: ignore[misc]
+        if step.op == "total":
+            return add_up([part() for part in parts])
+        if step.op == "descend":
+            return Writer(self._write, self._is_settled).descend(step)
+        if step.op == "lookup":
+            return look_up(step.data, parts[0])
+        return render(step, parts, rules, raw=raw)
+
+    def _is_settled(self, i: int) -> bool:
+        """Tell whether the text of a step is rounded already."""
+        return i in self.level or not is_operator(self.steps[i])
+
+
+def _internal(name: str) -> Any:
+    """Write a name of our own."""
+    return sqlglot().Identifier(this=name, quoted=False)
+
+
+def _column(name: str) -> Any:
+    """Write a column of the layer below."""
+    return sqlglot().Column(this=_internal(name))

@@ -1,0 +1,184 @@
+"""Fitted models as ONNX graphs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from featurewright.export.graph import Ensemble, Graph
+from featurewright.export.onnx_trees import TreeNodes
+from featurewright.export.predictions import graph_of
+from featurewright.export.tensors import Matrix, Sheet
+from featurewright.expressions import Domain
+
+_OPSET, _TREES, _IR = 18, 5, 10  # versions that readers of the last years know
+
+
+def to_onnx(model: Any, *, output: str = "transform") -> Any:
+    """Write what a fitted model computes as an ONNX model.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted `AutoFeatures`, constructive learner, feature construction tree,
+        `BatchConstructor`, `LandmarkKernelFeatures` or `RecursiveSelectiveTransformer`, fitted on
+        numbers and booleans.
+    output : {"transform", "predict", "predict_proba"}, default="transform"
+        What to compute.
+
+    Returns
+    -------
+    onnx.ModelProto
+        It takes one matrix of float64, "X", NaN where a value is missing, and gives "features",
+        "prediction" ("prediction_0", ... for several columns of classes) or "probabilities". The
+        names of the columns are in its metadata, "input_names" and "output_names", as JSON; for
+        `AutoFeatures` these are the columns that it uses. Operators of version 18 and trees of
+        version 5 (ai.onnx.ml) are used, which onnxruntime knows from 1.20 on.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where something has no ONNX form: labels, dates, operators and kernels that are functions
+        of your own, paths of trees, models of other libraries but linear ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from featurewright import ConstructiveForestRegressor
+    >>> from featurewright.export import to_onnx
+    >>> X = np.random.default_rng(0).uniform(1, 2, size=(100, 3))
+    >>> forest = ConstructiveForestRegressor(5, random_state=0).fit(X, X[:, 0] / X[:, 2])
+    >>> made = to_onnx(forest, output="predict")
+    >>> [result.name for result in made.graph.output]
+    ['prediction']
+    """
+    graph = graph_of(model, output)
+    _check_columns(graph)
+    sheet = Sheet()
+    onnx = sheet.onnx
+    matrix = _inputs(sheet, graph)
+    if graph.ensemble is not None:
+        matrix = _scores(sheet, graph, matrix, graph.ensemble)
+    results = _outputs(sheet, graph, matrix, output)
+    table = onnx.helper.make_tensor_value_info(
+        "X", onnx.TensorProto.DOUBLE, [None, graph.schema.n_columns]
+    )
+    body = onnx.helper.make_graph(
+        sheet.nodes, type(model).__name__, [table], results, sheet.constants
+    )
+    made = onnx.helper.make_model(
+        body,
+        producer_name="featurewright",
+        ir_version=_IR,
+        opset_imports=[
+            onnx.helper.make_opsetid("", _OPSET),
+            onnx.helper.make_opsetid("ai.onnx.ml", _TREES),
+        ],
+    )
+    names = {
+        "input_names": list(graph.schema.names),
+        "output_names": [name for name, _ in graph.outputs],
+    }
+    onnx.helper.set_model_props(made, {key: json.dumps(value) for key, value in names.items()})
+    onnx.checker.check_model(made)
+    return made
+
+
+def _check_columns(graph: Graph) -> None:
+    """Refuse labels and dates, which a table of floats cannot hold, and paths of trees."""
+    schema = graph.schema
+    refused = [column.source for column in graph.derived if column.part != "value"]
+    held = "dates or times"
+    if not refused:
+        is_label = schema.domains == Domain.CATEGORY
+        refused, held = [schema.names[k] for k in np.flatnonzero(is_label)], "labels"
+    if refused:
+        raise ValueError(
+            f"Column {refused[0]!r} holds {held}, but an ONNX model reads a table of numbers; fit "
+            "on numbers and booleans, or use to_sql."
+        )
+    if any(step.op == "place" for step in graph.steps):
+        raise ValueError(
+            "Paths of trees have no ONNX form here; use to_sql, or AutoFeatures without the method "
+            "'paths'."
+        )
+
+
+def _inputs(sheet: Sheet, graph: Graph) -> Matrix:
+    """Read the table: float32 where trees test values, missing what is too large."""
+    # Trees test float32 values.
+    dtype = np.float32 if graph.narrow else np.float64
+    name = sheet.cast("X", dtype) if graph.narrow else "X"
+    places = {k: int(step.data) for k, step in enumerate(graph.steps) if step.op == "column"}
+    matrix = Matrix(sheet, graph, name, {}, dtype)
+    matrix.name = matrix.settle(name)
+    matrix.columns, matrix.width = places, graph.schema.n_columns
+    return matrix
+
+
+def _scores(sheet: Sheet, graph: Graph, matrix: Matrix, ensemble: Ensemble) -> Matrix:
+    """Compute what nodes test, let rows descend the trees, and add up what leaves say."""
+    tests = sorted({test for test in ensemble.tests if test >= 0})
+    matrix.compute(tests)
+    values = sheet.cast(matrix.take(tests), np.float64) if tests else sheet.cast("X", np.float64)
+    place = {test: k for k, test in enumerate(tests)}
+    forest = ensemble.forest
+    n_values = forest.values.shape[1]
+    if n_values == 1:
+        groups = np.arange(forest.n_trees) % ensemble.groups
+        trees = TreeNodes(ensemble, place, forest.values[:, 0], groups)
+        scores = trees.write(sheet, values)
+    else:
+        # Each tree gives the number of a leaf, with which its values are looked up.
+        trees = TreeNodes(ensemble, place, np.arange(forest.n_leaves), np.arange(forest.n_trees))
+        leaves = trees.write(sheet, values)
+        found = sheet.add(
+            "Gather", sheet.constant(forest.values, np.float64), sheet.cast(leaves, np.int64)
+        )
+        scores = sheet.add("ReduceSum", found, sheet.constant([1], np.int64), keepdims=0)
+    columns = {k: int(step.data) for k, step in enumerate(graph.steps) if step.op == "score"}
+    return Matrix(sheet, graph, scores, columns, np.float64)
+
+
+def _outputs(sheet: Sheet, graph: Graph, matrix: Matrix, output: str) -> list[Any]:
+    """Name the results: labels one by one, numbers side by side."""
+    onnx = sheet.onnx
+    info = onnx.helper.make_tensor_value_info
+    steps = [step for _, step in graph.outputs]
+    if graph.steps[steps[0]].op != "pick":
+        matrix.compute(steps)
+        made = matrix.take(steps)
+        name = {"transform": "features", "predict": "prediction"}.get(output, "probabilities")
+        shape: list[Any] = [None, len(steps)]
+        if output == "predict" and len(steps) == 1:
+            made, shape = sheet.add("Squeeze", made, sheet.constant([1], np.int64)), [None]
+        sheet.nodes.append(onnx.helper.make_node("Identity", [made], [name]))
+        return [info(name, onnx.TensorProto.DOUBLE, shape)]
+    results = []
+    for name, step in graph.outputs:
+        *shares, _ = graph.steps[step].args
+        matrix.compute(shares)
+        best = sheet.add("ArgMax", matrix.take(shares), axis=1, keepdims=0)
+        labels, kind = _label_tensor(sheet, graph.steps[step].data)
+        sheet.nodes.append(onnx.helper.make_node("Gather", [labels, best], [name]))
+        results.append(info(name, kind, [None]))
+    return results
+
+
+def _label_tensor(sheet: Sheet, labels: tuple[Any, ...]) -> tuple[str, int]:
+    """Write the labels of classes, and give their type."""
+    kinds = sheet.onnx.TensorProto
+    if all(isinstance(label, str) for label in labels):
+        return sheet.constant(np.array(labels, dtype=object), object), kinds.STRING
+    if all(isinstance(label, bool) for label in labels):
+        return sheet.constant(labels, np.bool_), kinds.BOOL
+    if all(isinstance(label, int) for label in labels):
+        return sheet.constant(labels, np.int64), kinds.INT64
+    if all(isinstance(label, (int, float)) for label in labels):
+        return sheet.constant(labels, np.float64), kinds.DOUBLE
+    raise ValueError(
+        f"The classes {list(labels)[:3]!r} are not all text or all numbers, as ONNX needs them to "
+        "be; fit on such labels."
+    )

@@ -1,0 +1,1 @@
+"""How models become files: the archive, arrays, values, and what makes a loaded model sound."""

@@ -1,0 +1,220 @@
+"""Whether the parts of a loaded model agree with each other."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from featurewright.auto.originals import Originals
+from featurewright.auto.parts import Part
+from featurewright.auto.reading import TableReader
+from featurewright.estimators.points import Points
+from featurewright.export.stored.errors import broken
+from featurewright.expressions import Domain
+from featurewright.landmarks.members import One, Several
+from featurewright.landmarks.similarity import KERNELS, LandmarkMap, Similarity
+from featurewright.recursive.inputs import Inputs
+from featurewright.tables import Schema
+from featurewright.trees.forest import Forest
+
+_LABELS = (str, bytes, bool, int, float)
+_PARTS = (
+    *("year", "month", "day", "weekday", "hour", "minute", "days"),
+    *("seconds", "difference"),
+)
+_BY_NODE = ("left", "threshold", "is_level", "missing_left", "gain", "n_rows", "depth")
+_BY_NODE_WIDE = ("programs", "operator_weights", "operator_counts")
+
+
+def demand(condition: Any, what: str) -> None:
+    """Refuse a file in which something does not hold."""
+    if not condition:
+        raise broken(what)
+
+
+def check_schema(schema: Schema) -> None:
+    """Refuse columns without names or domains, and categories without levels."""
+    n_columns = len(schema.names)
+    demand(
+        schema.domains.shape == (n_columns,) and len(schema.levels) == n_columns,
+        "a table's names, domains and levels are not as many",
+    )
+    demand(np.isin(schema.domains, list(Domain)).all(), "a column has an unknown domain")
+    for domain, levels in zip(schema.domains, schema.levels, strict=True):
+        demand(
+            bool(levels) == (domain == Domain.CATEGORY)
+            and all(isinstance(level, _LABELS) for level in levels or ()),
+            "a column's levels do not fit its domain",
+        )
+
+
+def check_trees(forest: Forest) -> None:
+    """Refuse arrays that are not trees: rows descend them without any test for bounds."""
+    n_nodes = len(forest.left) if forest.left.ndim == 1 else 0
+    demand(
+        all(getattr(forest, name).shape == (n_nodes,) for name in _BY_NODE)
+        and forest.programs.shape == (n_nodes, *forest.programs.shape[1:2])
+        and all(getattr(forest, name).ndim == 2 for name in (*_BY_NODE_WIDE, "values"))
+        and all(len(getattr(forest, name)) in (0, n_nodes) for name in _BY_NODE_WIDE)
+        and forest.programs.shape[1] > 0
+        and forest.roots.ndim == 1
+        and len(forest.roots) > 0,
+        "a forest's arrays are not of one length",
+    )
+    demand(
+        all(getattr(forest, field.name).flags.c_contiguous for field in fields(forest)),
+        "a forest's arrays are not in the order of rows",
+    )
+    roots = forest.roots
+    demand(
+        roots[0] == 0 and np.all(np.diff(roots) > 0) and roots[-1] < n_nodes,
+        "a forest's roots are not in order",
+    )
+    ends = np.append(roots[1:], n_nodes)
+    tree = np.repeat(np.arange(len(roots)), ends - roots)
+    inner = np.flatnonzero(forest.left >= 0)
+    below = forest.left[inner].astype(np.int64)
+    demand(
+        np.all(below > inner) and np.all(below + 1 < ends[tree[inner]]),
+        "a node's children are not in its tree",
+    )
+    # Every node but the roots is a child once; a child comes after its parent: these are trees.
+    seen = np.bincount(np.concatenate([below, below + 1, roots]), minlength=n_nodes)
+    demand(np.all(seen == 1), "a node does not have one parent")
+    demand(
+        np.all(forest.depth[roots] == 0)
+        and np.all(forest.depth[below] == forest.depth[inner] + 1)
+        and np.all(forest.depth[below + 1] == forest.depth[inner] + 1),
+        "a node's depth is not that of its parent and one more",
+    )
+    leaves = np.flatnonzero(forest.left < 0)
+    numbers = -1 - forest.left[leaves].astype(np.int64)
+    n_leaves = len(forest.values)
+    demand(
+        len(leaves) == n_leaves and np.array_equal(np.sort(numbers), np.arange(n_leaves)),
+        "the leaves are not as many as their values",
+    )
+    by_number = np.empty(n_leaves, np.int64)
+    by_number[numbers] = tree[leaves]
+    demand(np.all(np.diff(by_number) >= 0), "the leaves of a tree do not follow each other")
+
+
+def check_points(points: Points) -> None:
+    """Refuse coordinates that do not come from columns."""
+    n_columns, numbers = len(points.fill), points.numbers
+    demand(
+        points.fill.ndim == 1
+        and numbers.ndim == 1
+        and np.all((numbers >= 0) & (numbers < n_columns))
+        and all(0 <= column < n_columns and levels >= 0 for column, levels in points.labels)
+        and len(points.names) == len(numbers) + sum(levels for _, levels in points.labels),
+        "the coordinates of points do not fit their columns",
+    )
+    scale = getattr(points, "scale", None)
+    demand(
+        scale is None or scale.shape == (len(points.names),),
+        "the coordinates of points do not fit their scale",
+    )
+
+
+def check_inputs(inputs: Inputs) -> None:
+    """Refuse a scale for other columns than there are."""
+    check_points(inputs)
+    shape = (len(inputs.names),)
+    demand(
+        inputs.shift.shape == shape and inputs.factor.shape == shape,
+        "the scale of columns does not fit the columns",
+    )
+
+
+def check_similarity(similarity: Similarity) -> None:
+    """Refuse kernels that are not known by name, and parameters that they do not have."""
+    numbers = similarity.params.values()
+    demand(
+        similarity.metric in KERNELS
+        and not similarity.batched
+        and set(similarity.params) <= {"gamma", "degree", "coef0"}
+        and all(number is None or isinstance(number, (int, float)) for number in numbers),
+        "a kernel is unknown, or has parameters that it never has",
+    )
+
+
+def check_landmarks(features: LandmarkMap) -> None:
+    """Refuse landmarks that are not points."""
+    shape = (len(features.landmarks), features.places.n_coordinates)
+    origin = features.similarity.origin
+    demand(
+        features.landmarks.ndim == 2
+        and features.landmarks.shape == shape
+        and (origin is None or origin.shape == shape[1:]),
+        "the landmarks do not fit the coordinates of points",
+    )
+
+
+def check_member(member: One) -> None:
+    """Refuse a member that predicts nothing."""
+    demand(hasattr(member.learner, "predict"), "a member of an ensemble is no estimator")
+    demand(member.n_classes >= 0, "a member of an ensemble has a negative number of classes")
+
+
+def check_members(members: Several) -> None:
+    """Refuse an empty ensemble, and votes that are not as many as members."""
+    votes = getattr(members, "weights", members.members)
+    demand(
+        members.members and len(votes) == len(members.members),
+        "the members of an ensemble are not as many as their votes",
+    )
+
+
+def check_reader(reader: TableReader) -> None:
+    """Refuse a reader whose result would not have the columns that it says."""
+    n_columns, n_plain = len(reader.names_in), len(reader.places)
+    times = {name for name, _, _ in reader.times}
+    places = [*reader.places, *(place for _, place, _ in reader.times)]
+    derived = reader.columns[n_plain:]
+    demand(
+        all(0 <= place < n_columns for place in places)
+        and reader.plain.n_columns == n_plain
+        and len(reader.columns) == reader.schema.n_columns >= max(1, n_plain)
+        and all(
+            column.source in times
+            and column.part in _PARTS
+            and (column.other in times) == (column.part == "difference")
+            for column in derived
+        ),
+        "the columns of a table are not those that are read",
+    )
+    whole = reader.whole
+    demand(
+        whole is None or (whole.n_columns == n_columns and not reader.times),
+        "the columns of an array are not those that are read",
+    )
+
+
+def check_originals(originals: Originals) -> None:
+    """Refuse columns of another kind, or without what they are computed with."""
+    demand(
+        len(originals.columns) == len(originals.steps)
+        and all(
+            kind in ("number", "missing", "level")
+            or (kind == "frequency" and at in originals.frequencies)
+            for kind, at, _ in originals.steps
+        ),
+        "the original columns are not computed in a known way",
+    )
+
+
+def check_part(part: Part) -> None:
+    """Refuse columns that are not as many as their names."""
+    shape = (len(part.names),)
+    demand(
+        all(array.shape == shape for array in (part.keep, part.fill, part.low, part.high))
+        and (
+            len(part.features) == len(part.names)
+            if part.transformer is None
+            else hasattr(part.transformer, "transform")
+        ),
+        "the columns of a part are not as many as their names",
+    )

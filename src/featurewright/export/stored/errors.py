@@ -1,0 +1,23 @@
+"""The one error that a file may cause."""
+
+from __future__ import annotations
+
+
+class ModelFileError(ValueError):
+    """A file that is not a model file, is damaged, or holds what this version cannot read.
+
+    Examples
+    --------
+    >>> import io
+    >>> from featurewright.export import ModelFileError, load
+    >>> try:
+    ...     load(io.BytesIO(b"not a model"))
+    ... except ModelFileError as error:
+    ...     print(error)
+    Cannot load the model: it is no zip archive (File is not a zip file); save it again.
+    """
+
+
+def broken(what: str) -> ModelFileError:
+    """Say what no file that `save` has written holds."""
+    return ModelFileError(f"{what}; save it again")

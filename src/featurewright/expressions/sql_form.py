@@ -1,0 +1,404 @@
+"""Expressions as SQL, with the domain rules of the operators written out.
+
+Missing is NULL. Every form below gives NULL where an operand is NULL, and never sees NaN or an
+infinite number: what overflows becomes NULL at once. Operands are functions that build a fresh
+piece of SQL, since a piece can stand in one place only and some rules ask for a value twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:  # the trees import this module to convert themselves
+    from featurewright.expressions.nodes import Call, Column, Expression
+
+from featurewright.expressions.domains import Category, Domain
+from featurewright.expressions.opcodes import EXP_BOUND, FLOAT_MAX
+
+DIALECTS = ("duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake")
+"""The dialects SQL is written in."""
+
+NARROW_END = math.ldexp(2**25 - 1, 103)
+"""Numbers from here on are infinite as float32, smaller ones round to the largest float32."""
+
+_CASTS_ROUND = ("duckdb", "spark")  # where casting to float32 and back never fails
+_SPLITTER = float(2**29 + 1)  # x * s - (x * s - x) is x rounded to the 24 bits of a float32
+_TINY = math.ldexp(1.0, -126)  # below, float32 has steps of one size
+_STEP = math.ldexp(1.5, -97)  # adding this rounds a float64 to those steps
+_LEAST_EXPONENT = -745.13  # the exponential of less is zero, which Postgres calls an error
+_WIDEST = 27.0  # the Gaussian of a larger difference is zero
+_MAX_LENGTH = 500_000
+
+Sql = Any
+Make = Callable[[], Sql]
+
+
+def sql_of(expression: Expression, dialect: str = "duckdb") -> str:
+    """Write an expression as one piece of SQL over the columns of a table.
+
+    Parameters
+    ----------
+    expression : Expression
+        What to write.
+    dialect : {"duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"}
+        Whose SQL.
+
+    Returns
+    -------
+    str
+        A scalar expression; NULL where the value is undefined.
+
+    Examples
+    --------
+    >>> from featurewright.expressions import parse
+    >>> print(sql_of(parse("log(a)", ["a"])))
+    LN(NULLIF(ABS(CAST("a" AS DOUBLE)), 0.0e0))
+    """
+    rules = Rules(check_dialect(dialect))
+    used: set[str] = set()
+    expression.fold(lambda node: used.add(node.name), lambda _, __: None)
+    check_names(used, dialect)
+
+    def column(node: Column) -> Make:
+        """Write a column: a number as a float, a label as it is."""
+        return lambda: _cast(quoted(node.name, column=True), node.domain)
+
+    def call(node: Call, parts: list[Make]) -> Make:
+        """Write an operator around its written arguments."""
+        check_operator(node)
+        if node.operator.name == "is" or node.operator.inputs[0] == Category:
+            label = None if node.parameter is None else node.parameter[1]
+            return lambda: rules.compare_labels(parts, label)
+        return lambda: rules.value(node.operator.name, parts)
+
+    def length(node: Call, lengths: list[int]) -> int:
+        """Count symbols: a value that is asked for twice doubles the text below it."""
+        return 10 + _TIMES.get(node.operator.name, 2) * sum(lengths)
+
+    if expression.fold(lambda _: 10, length) > _MAX_LENGTH:
+        raise ValueError(
+            f"The expression {str(expression)[:60]}... has {expression.size} symbols, too many to "
+            "be written in one piece of SQL; use featurewright.export.to_sql, which names what "
+            "it needs twice."
+        )
+    made: str = expression.fold(column, call)().sql(dialect=dialect)
+    return made
+
+
+def _cast(column: Sql, domain: Domain) -> Sql:
+    """Write a column of whole numbers as floats, and one of truth values as 0 and 1."""
+    exp = sqlglot()
+    if domain == Domain.BOOLEAN:
+        column = exp.Cast(this=column, to=kind("INT"))
+    if domain == Domain.CATEGORY:
+        return column
+    return exp.Cast(this=column, to=kind("DOUBLE"))
+
+
+def check_dialect(dialect: Any) -> str:
+    """Refuse a dialect that is not known."""
+    if dialect not in DIALECTS:
+        raise ValueError(
+            f"dialect={dialect!r} is not known; use one of {', '.join(map(repr, DIALECTS))}."
+        )
+    return str(dialect)
+
+
+def check_names(names: Iterable[str], dialect: str) -> None:
+    """Refuse names that BigQuery, alone of all, cannot have."""
+    for name in names if dialect == "bigquery" else ():
+        if any(sign in name for sign in "`\\\n\r"):
+            raise ValueError(
+                f"The name {name!r} holds a backtick, a backslash or a line break, which names in "
+                "BigQuery cannot have; rename the column."
+            )
+
+
+def check_operator(node: Call) -> None:
+    """Refuse an operator of the user's, whose function no database knows."""
+    if node.operator.opcode is None:
+        raise ValueError(
+            f"Operator {node.operator.name!r} is a function of your own, which has no SQL or ONNX "
+            "form; fit with built-in operators to export the model."
+        )
+
+
+@cache
+def sqlglot() -> Any:
+    """Import the package that writes SQL when it is first needed: it is optional."""
+    try:
+        return import_module("sqlglot.expressions")
+    except ImportError:
+        raise ImportError(
+            "Writing SQL needs the package sqlglot, which is not installed; run 'pip install "
+            "featurewright[sql]'."
+        ) from None
+
+
+def quoted(name: str, *, column: bool = False) -> Sql:
+    """Write a name in quotes, whatever it holds."""
+    if not name or "\0" in name:
+        raise ValueError(
+            f"The name {name!r} cannot be written in SQL, where names are not empty and hold no "
+            "NUL character; rename the column."
+        )
+    exp = sqlglot()
+    identifier = exp.Identifier(this=name, quoted=True)
+    return exp.Column(this=identifier) if column else identifier
+
+
+def number(value: float) -> Sql:
+    """Write a number with an exponent, which databases read as a float and not as a decimal."""
+    exp = sqlglot()
+    text = repr(abs(float(value)))
+    literal = exp.Literal(this=text if "e" in text else f"{text}e0", is_string=False)
+    return exp.Neg(this=literal) if math.copysign(1.0, value) < 0 and value != 0 else literal
+
+
+def text(value: str) -> Sql:
+    """Write a string."""
+    if "\0" in value:
+        raise ValueError(
+            f"The label {value!r} cannot be written in SQL, where strings hold no NUL character; "
+            "rename the label."
+        )
+    return sqlglot().Literal.string(value)
+
+
+def case(*branches: tuple[Sql, Sql], otherwise: Sql = None) -> Sql:
+    """Write CASE WHEN condition THEN value ... ELSE otherwise END."""
+    exp = sqlglot()
+    ifs = [exp.If(this=condition, true=value) for condition, value in branches]
+    return exp.Case(ifs=ifs, default=otherwise)
+
+
+def kind(name: str) -> Sql:
+    """Write a type: DOUBLE, FLOAT, INT or TEXT."""
+    exp = sqlglot()
+    return exp.DataType(this=exp.DataType.Type[name])
+
+
+def double(value: Sql) -> Sql:
+    """Write a cast to float64; where a dialect has such a cast, what is no number gives NULL."""
+    exp = sqlglot()
+    return exp.TryCast(this=value, to=kind("DOUBLE"))
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a dialect computes the operators, in float64 or rounded to float32 at every step.
+
+    Parameters
+    ----------
+    dialect : str
+        One of `DIALECTS`.
+    narrow : bool, default=False
+        Whether each result is rounded to float32, as it is while trees are descended. Sums,
+        products, quotients and roots then are the very numbers float32 arithmetic gives.
+    """
+
+    dialect: str
+    narrow: bool = False
+
+    def value(self, name: str, parts: list[Make], code: int = 0) -> Sql:
+        """Write an operator applied to operands, missing where it is undefined."""
+        if name in _TRUTHS:
+            return self._truth(name, parts, code)
+        if name in ("neg", "abs", "min", "max"):
+            return self.raw(name, parts)
+        return self._settled(lambda: self.raw(name, parts), bounded=name not in _SMALL)
+
+    def raw(self, name: str, parts: list[Make], code: int = 0) -> Sql:
+        """Write an operator applied to operands before its result is rounded and bounded."""
+        if name in _TRUTHS:
+            return self._truth(name, parts, code)
+        exp = sqlglot()
+        if name in ("min", "max"):
+            (x, y), ask = parts, exp.LT if name == "min" else exp.GT
+            # LEAST and GREATEST ignore NULL in some dialects.
+            first = ask(this=x(), expression=y())
+            return case((first, x()), (_not_null(x, y), y()))
+        if name in ("gaussian", "bump"):
+            return self._gaussian(*parts)
+        if name == "exp":
+            high = exp.GT(this=parts[0](), expression=number(EXP_BOUND))
+            low = exp.LT(this=parts[0](), expression=number(_LEAST_EXPONENT))
+            return case(
+                (high, number(math.exp(EXP_BOUND))),
+                (low, number(0.0)),
+                otherwise=exp.Exp(this=parts[0]()),
+            )
+        return _ARITHMETIC[name](exp, *map(self.operand, parts))
+
+    def input(self, value: Make, holds: Make | None = None) -> Sql:
+        """Write a number as it came: NULL where it is NaN, infinite or too large.
+
+        `holds` writes a condition without which it is NULL too.
+        """
+        return self._settled(value, bounded=True, holds=holds)
+
+    def _settled(self, value: Make, *, bounded: bool, holds: Make | None = None) -> Sql:
+        """Round where asked, and make missing what is too large."""
+        exp = sqlglot()
+        if not bounded:
+            return self._rounded(value) if self.narrow else value()
+
+        def smaller(ask: Any, end: float) -> Sql:
+            size = ask(this=exp.Abs(this=value()), expression=number(end))
+            if holds is None:
+                return size
+            return exp.And(this=exp.Paren(this=holds()), expression=size)
+
+        if not self.narrow:
+            return case((smaller(exp.LTE, FLOAT_MAX), value()))
+        fits = smaller(exp.LT, NARROW_END)
+        if self.dialect in _CASTS_ROUND:
+            return case((fits, self._rounded(value)))
+        tiny = smaller(exp.LT, _TINY)
+        return case((tiny, self._in_steps(value)), (fits, self._split(value)))
+
+    def _rounded(self, value: Make) -> Sql:
+        """Write a value rounded to float32."""
+        exp = sqlglot()
+        if self.dialect in _CASTS_ROUND:
+            short = exp.Cast(this=value(), to=kind("FLOAT"))
+            return exp.Cast(this=short, to=kind("DOUBLE"))
+
+        return case(
+            (exp.LT(this=exp.Abs(this=value()), expression=number(_TINY)), self._in_steps(value)),
+            otherwise=self._split(value),
+        )
+
+    def _split(self, value: Make) -> Sql:
+        """Write a value rounded to the digits of a float32."""
+        exp = sqlglot()
+
+        def times() -> Sql:
+            return exp.Mul(this=self.operand(value), expression=number(_SPLITTER))
+
+        rest = exp.Sub(this=times(), expression=self.operand(value))
+        return exp.Sub(this=times(), expression=exp.Paren(this=rest))
+
+    def _in_steps(self, value: Make) -> Sql:
+        """Write a tiny value rounded to the steps of tiny float32."""
+        exp = sqlglot()
+        shifted = exp.Paren(this=exp.Add(this=self.operand(value), expression=number(_STEP)))
+        return exp.Sub(this=shifted, expression=number(_STEP))
+
+    def _gaussian(self, x: Make, y: Make, square: Make | None = None) -> Sql:
+        """Write exp(-(x - y)^2), zero where the difference is large."""
+        exp = sqlglot()
+
+        def difference() -> Sql:
+            return exp.Sub(this=self.operand(x), expression=self.operand(y))
+
+        def own_square() -> Sql:
+            d = exp.Paren(this=difference())
+            return exp.Mul(this=d, expression=d.copy())
+
+        large = exp.GT(this=exp.Abs(this=difference()), expression=number(_WIDEST))
+        power = exp.Paren(this=own_square()) if square is None else self.operand(square)
+        return case((large, number(0.0)), otherwise=exp.Exp(this=exp.Neg(this=power)))
+
+    def _truth(self, name: str, parts: list[Make], code: int) -> Sql:
+        """Write a condition as 0 or 1, missing where an operand is."""
+        exp = sqlglot()
+        zero = [exp.EQ(this=part(), expression=number(0.0)) for part in parts]
+        some = [exp.NEQ(this=part(), expression=number(0.0)) for part in parts]
+        if name == "not":
+            holds = zero[0]
+        elif name == "is":
+            holds = exp.EQ(this=parts[0](), expression=number(float(code)))
+        elif name == "and":
+            holds = exp.And(this=some[0], expression=some[1])
+        elif name == "or":
+            # Asked the other way round: one true operand is not enough if the other is missing.
+            neither = exp.And(this=zero[0], expression=zero[1])
+            return case((neither, number(0.0)), (_not_null(*parts), number(1.0)))
+        elif name == "xor":
+            one = exp.And(this=some[0], expression=zero[1])
+            other = exp.And(this=zero[0], expression=some[1])
+            holds = exp.Or(this=exp.Paren(this=one), expression=exp.Paren(this=other))
+        else:
+            compare = {
+                "less": exp.LT,
+                "less_equal": exp.LTE,
+                "greater": exp.GT,
+                "greater_equal": exp.GTE,
+                "equal": exp.EQ,
+            }[name]
+            holds = compare(this=parts[0](), expression=parts[1]())
+        return case((holds, number(1.0)), (_not_null(*parts), number(0.0)))
+
+    def compare_labels(self, parts: list[Make], label: str | None) -> Sql:
+        """Write whether a label is the given one, or two labels are equal."""
+        exp = sqlglot()
+        other: Make = (lambda: text(label)) if label is not None else parts[1]
+        equal = exp.EQ(this=parts[0](), expression=other())
+        return case((equal, number(1.0)), (_not_null(*parts), number(0.0)))
+
+    @staticmethod
+    def operand(part: Make) -> Sql:
+        """Put an operand in parentheses unless it stands for itself."""
+        made = part()
+        exp = sqlglot()
+        alone = (exp.Column, exp.Literal, exp.Case, exp.Func, exp.Paren)
+        return made if isinstance(made, alone) else exp.Paren(this=made)
+
+
+def _not_null(*parts: Make) -> Sql:
+    """Write that no operand is missing."""
+    exp = sqlglot()
+    tests = [exp.Not(this=exp.Is(this=part(), expression=exp.null())) for part in parts]
+    return tests[0] if len(tests) == 1 else exp.And(this=tests[0], expression=tests[1])
+
+
+def _divide(exp: Any, x: Sql, y: Sql) -> Sql:
+    """Write a quotient that is missing for a zero divisor."""
+    divisor = exp.Nullif(this=y, expression=number(0.0))
+    return exp.Div(this=x, expression=divisor, typed=True)
+
+
+_ARITHMETIC: dict[str, Callable[..., Sql]] = {
+    "add": lambda exp, x, y: exp.Add(this=x, expression=y),
+    "sub": lambda exp, x, y: exp.Sub(this=x, expression=y),
+    "mul": lambda exp, x, y: exp.Mul(this=x, expression=y),
+    "div": _divide,
+    "neg": lambda exp, x: exp.Neg(this=x),
+    "abs": lambda exp, x: exp.Abs(this=x),
+    "square": lambda exp, x: exp.Mul(this=x, expression=x.copy()),
+    "sqrt": lambda exp, x: exp.Sqrt(this=exp.Abs(this=x)),
+    "log": lambda exp, x: exp.Ln(this=exp.Nullif(this=exp.Abs(this=x), expression=number(0.0))),
+    "reciprocal": lambda exp, x: _divide(exp, number(1.0), x),
+}
+_TIMES = {"neg": 1, "abs": 1, "sqrt": 1, "log": 1, "exp": 3, "gaussian": 3, "square": 4}
+_SMALL = ("sqrt", "log", "exp", "gaussian", "bump")  # never too large for float32
+_TRUTHS = (
+    *("and", "or", "xor", "not", "is"),
+    *("less", "less_equal", "greater", "greater_equal", "equal"),
+)
+
+
+def narrow_end(threshold: float) -> float:
+    """Give the largest float64 that is at most the threshold once rounded to float32.
+
+    Examples
+    --------
+    >>> narrow_end(1.0) == 1.0 + 2.0**-24
+    True
+    """
+    here = np.float32(threshold)
+    if here >= np.float32(FLOAT_MAX):
+        return float(np.nextafter(NARROW_END, 0.0))
+    if np.isinf(here):
+        return -NARROW_END
+    above = np.nextafter(here, np.float32(np.inf))
+    middle = (float(here) + float(above)) / 2.0
+    return middle if np.float32(middle) <= here else float(np.nextafter(middle, -np.inf))

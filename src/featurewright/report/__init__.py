@@ -1,0 +1,8 @@
+"""What an automatic search found, as a dict of plain values and as one HTML page."""
+
+from __future__ import annotations
+
+from featurewright.report.page import render, write_report
+from featurewright.report.summary import summarize
+
+__all__ = ["render", "summarize", "write_report"]

@@ -1,0 +1,113 @@
+"""The page: a summary through a template, one file without any outside address."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from featurewright.expressions.text import shorten
+from featurewright.report.drawings import draw_estimators, draw_gains, draw_profile
+from featurewright.report.summary import summarize
+
+
+def render(summary: dict[str, Any], model_file: str = "features.fw") -> str:
+    """Draw the page of a summary.
+
+    Parameters
+    ----------
+    summary : dict
+        What `summarize` gave.
+    model_file : str
+        Name of the file the model was saved to, for the commands the page shows.
+
+    Returns
+    -------
+    str
+        HTML with style, script and drawings inside; its own policy forbids any connection.
+    """
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+        from markupsafe import Markup
+    except ImportError as error:
+        raise ImportError(
+            "The report needs jinja2, which is not installed: install featurewright[report]."
+        ) from error
+    environment = Environment(
+        loader=PackageLoader("featurewright.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["short"] = shorten
+    style, script = _part("report.css"), _part("report.js")
+    gains = draw_gains(summary["methods"])
+    return environment.get_template("report.html").render(
+        s=summary,
+        style=Markup(style),
+        script=Markup(script),
+        policy=_policy(style, script),
+        estimators=draw_estimators(summary["estimators"], shares=summary["score"]["is_share"])
+        if summary["estimators"]
+        else None,
+        methods=list(zip(summary["methods"], gains, strict=True)),
+        # Only formulas are taken as they are: their writer has escaped every name in them.
+        features=[
+            (
+                feature,
+                Markup(feature["mathml"]),
+                draw_profile(feature["profile"], summary["classes"]),
+            )
+            for feature in summary["features"]
+        ],
+        model_file=model_file,
+    )
+
+
+def write_report(model: Any, path: str | os.PathLike[str], model_file: str = "features.fw") -> None:
+    """Write the page of a fitted `AutoFeatures` to a file.
+
+    The file appears complete or not at all.
+
+    Parameters
+    ----------
+    model : AutoFeatures
+        Fitted.
+    path : path-like
+        Where to write the page.
+    model_file : str
+        Name of the file the model was saved to, for the commands the page shows.
+    """
+    page = render(summarize(model), model_file)
+    target = Path(path)
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        # A lone surrogate in a name cannot be written; a question mark takes its place.
+        unfinished.write_bytes(page.encode("utf-8", "replace"))
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _part(name: str) -> str:
+    """Read the style or the script."""
+    folder = resources.files("featurewright.report").joinpath("templates")
+    return folder.joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Allow this style and this script by their hashes, and nothing else."""
+    return (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    """Write a hash as a policy has it."""
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,0 +1,282 @@
+"""A fitted search as a dict of plain values: the only thing the page is drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import featurewright
+from featurewright.auto.choice import corrected_error
+from featurewright.expressions import Feature
+from featurewright.report.scores import Score
+
+ORIGINAL = "original"
+"""The method that constructs nothing: what all others are compared with."""
+
+CLEAR = 2.0
+"""A gain of that many standard errors is called clear."""
+
+ORIGINAL_KINDS = ("number", "missing", "level", "frequency")
+"""Kinds of output columns that come from one original column."""
+
+ESTIMATORS = {
+    "linear": "linear model",
+    "knn": "nearest neighbours",
+    "boosting": "boosting",
+}
+TASKS = {
+    "classification": "classification",
+    "regression": "regression",
+    "multilabel": "several labels",
+}
+
+
+def summarize(model: Any) -> dict[str, Any]:
+    """Collect what a fitted `AutoFeatures` found, as plain values for JSON.
+
+    Parameters
+    ----------
+    model : AutoFeatures
+        Fitted.
+
+    Returns
+    -------
+    dict
+        ``verdict`` (``keep_original``, ``clear``, ``sentence``), ``before`` and ``after``
+        (value, spread, text), ``gain`` and ``gain_error``, ``estimators``, ``methods``,
+        ``features``, ``columns`` that are not formulas, ``left_out`` and what was asked: ``task``,
+        ``target``, ``score``.
+
+    Examples
+    --------
+    >>> from featurewright.report import summarize
+    >>> summarize("a model")
+    Traceback (most recent call last):
+    ...
+    TypeError: A report needs a fitted AutoFeatures, got str: fit one first.
+    """
+    if not hasattr(model, "results_") or not hasattr(model, "best_method_"):
+        raise TypeError(
+            f"A report needs a fitted AutoFeatures, got {type(model).__name__}: fit one first."
+        )
+    score = Score(str(model.scoring_))
+    methods = [_method(result, score, model.best_method_) for result in model.results_]
+    estimators = [_estimator(entry, score) for entry in _compared(model)]
+    features = _features(model)
+    names = {feature["name"] for feature in features}
+    originals, others = _other_columns(model, names)
+    profile = getattr(model, "profile_", None) or {}
+    return {
+        "version": featurewright.__version__,
+        "task": TASKS.get(model.task_, str(model.task_)),
+        "target": None if model.target_name_ is None else str(model.target_name_),
+        "columns_in": int(model.n_features_in_),
+        "columns_out": len(model.columns_),
+        "originals_out": originals,
+        "score": {
+            "scoring": score.scoring,
+            "name": score.name,
+            "is_share": score.is_share,
+            "meaning": score.meaning,
+            "lower_is_better": score.lower_is_better,
+        },
+        "folds": len(model.gain_per_fold_),
+        "best_method": str(model.best_method_),
+        "before": _amount(score, model.baseline_score_, _spread_of(methods, ORIGINAL)),
+        "after": _amount(score, model.score_, _spread_of(methods, model.best_method_)),
+        **_difference(score, model.gain_, model.gain_std_),
+        "verdict": _verdict(model, score, estimators, len(features) + len(others)),
+        "estimators": estimators,
+        "methods": methods,
+        "classes": list(profile.get("classes", [])),
+        "profiled_rows": int(profile.get("rows", 0)),
+        "features": features,
+        "columns": others,
+        "left_out": [
+            {"name": str(name), "reason": str(reason)} for name, reason in model.left_out_.items()
+        ],
+    }
+
+
+def estimator_name(name: str) -> str:
+    """Say which model is meant."""
+    return ESTIMATORS.get(name, name)
+
+
+def _known(value: Any) -> float | None:
+    """Give a number; None where there is none, such as the error of a single fold."""
+    return None if value is None or not np.isfinite(value) else float(value)
+
+
+def _amount(score: Score, value: Any, spread: Any) -> dict[str, Any]:
+    """Give a score with its spread, as numbers and as text."""
+    mean = _known(value)
+    return {
+        "value": None if mean is None else score.value(mean),
+        "spread": _known(spread) or 0.0,
+        "text": score.text(mean),
+        "spread_text": score.spread(_known(spread)),
+    }
+
+
+def _difference(score: Score, gain: Any, error: Any) -> dict[str, Any]:
+    """Give a difference of scores with its standard error, as numbers and as text."""
+    mean = _known(gain)
+    return {
+        "gain": None if mean is None else score.value(mean),
+        "gain_error": _known(error),
+        "gain_text": score.difference(mean),
+        "gain_error_text": score.error(_known(error)),
+    }
+
+
+def _spread_of(methods: Sequence[dict[str, Any]], name: str) -> float | None:
+    """Find the spread of a method across folds."""
+    return next((method["std"] for method in methods if method["name"] == name), None)
+
+
+def _verdict(
+    model: Any, score: Score, estimators: Sequence[dict[str, Any]], n_new: int
+) -> dict[str, Any]:
+    """Say in one sentence what to do."""
+    tried = sum(
+        result["status"] in {"done", "stopped"} and result["method"] != ORIGINAL
+        for result in model.results_
+    )
+    whom = estimators[0]["name"] if estimators else "model"
+    keep = model.best_method_ == ORIGINAL or n_new == 0
+    clear = float(model.gain_) > CLEAR * float(model.gain_std_)
+    if keep:
+        if not tried:
+            sentence = (
+                "Keep the original columns: with so little time or so few rows no method could be "
+                "tried."
+            )
+        else:
+            sentence = (
+                f"Keep the original columns: {tried} method{'s' * (tried != 1)} tried, and no "
+                f"constructed feature raised the held-out {score.name} of the {whom} beyond chance."
+            )
+        return {"keep_original": True, "clear": True, "sentence": sentence}
+    columns = f"{n_new} constructed column{'s' * (n_new != 1)}"
+    change = "lower" if score.lower_is_better else "raise"
+    figures = (
+        f"the held-out {score.name} of the {whom} from {score.text(model.baseline_score_)} to "
+        f"{score.text(model.score_)}"
+    )
+    sentence = (
+        f"Use the new features: {columns} {change} {figures}."
+        if clear
+        else f"The new features may help: {columns} {change} {figures}, but a difference of that "
+        "size can be chance; check them on more rows."
+    )
+    return {"keep_original": False, "clear": clear, "sentence": sentence}
+
+
+def _method(result: dict[str, Any], score: Score, best: str) -> dict[str, Any]:
+    """Describe one method."""
+    scored = bool(result["fold_scores"])
+    amount = _amount(score, result["mean"] if scored else None, result["std"] if scored else None)
+    return {
+        "name": str(result["method"]),
+        "is_best": result["method"] == best,
+        "is_original": result["method"] == ORIGINAL,
+        "status": str(result["status"]),
+        "reason": str(result["reason"]),
+        "seconds": float(result["seconds"]),
+        "n_features": None if result["n_features"] is None else int(result["n_features"]),
+        "folds": [_amount(score, value, None)["value"] for value in result["fold_scores"]],
+        "mean": amount["value"],
+        "std": _known(result["std"]) if scored else None,
+        "mean_text": amount["text"],
+        "std_text": amount["spread_text"],
+        **_difference(
+            score, result["gain"] if scored else None, result["gain_std"] if scored else None
+        ),
+    }
+
+
+def _compared(model: Any) -> list[dict[str, Any]]:
+    """Give the scores of the estimators, of the first one without what choosing flatters.
+
+    The features were chosen by its scores, so that those are better than the truth; the gains that
+    `gain_per_fold_` has are those of what the other folds chose.
+    """
+    entries: list[dict[str, Any]] = []
+    for entry in model.estimator_scores_:
+        # Where time was over, the last folds have one score only.
+        n_folds = min(len(entry["before"]), len(entry["after"]))
+        before, after = (np.asarray(entry[when][:n_folds], float) for when in ("before", "after"))
+        error = corrected_error(after - before, 1.0 / max(1, n_folds - 1))
+        if not entries and len(model.gain_per_fold_) == n_folds:
+            after, error = before + model.gain_per_fold_, model.gain_std_
+        if n_folds and np.isfinite(before).all() and np.isfinite(after).all():
+            entries.append(
+                {"name": entry["estimator"], "before": before, "after": after, "error": error}
+            )
+    return entries
+
+
+def _estimator(entry: dict[str, Any], score: Score) -> dict[str, Any]:
+    """Compare one model with and without the features."""
+    before, after, error = entry["before"], entry["after"], _known(entry["error"]) or 0.0
+    gain = float(np.mean(after - before))
+    verdict = "no clear difference"
+    if abs(gain) > CLEAR * error:
+        verdict = "better" if gain > 0 else "worse"
+    return {
+        "name": estimator_name(str(entry["name"])),
+        "before": _amount(score, np.mean(before), _spread(before)),
+        "after": _amount(score, np.mean(after), _spread(after)),
+        **_difference(score, gain, entry["error"]),
+        "verdict": verdict,
+    }
+
+
+def _spread(scores: Any) -> float | None:
+    """Give the standard deviation across folds."""
+    return float(np.std(scores, ddof=1)) if len(scores) > 1 else None
+
+
+def _features(model: Any) -> list[dict[str, Any]]:
+    """List the readable features by their gain, with what is known about their columns."""
+    features = sorted(model.features_, key=lambda feature: -float(feature.gain))
+    profile = getattr(model, "profile_", None) or {"columns": []}
+    profiles = {column["name"]: column for column in profile["columns"]}
+    largest = float(features[0].gain) if features else 0.0
+    return [
+        {
+            "rank": rank,
+            "name": feature.name,
+            "mathml": feature.mathml(),
+            "latex": feature.latex(),
+            "gain": float(feature.gain),
+            "share": float(feature.gain) / largest if largest > 0 else 0.0,
+            "size": feature.expression.size,
+            "inputs": _inputs(feature),
+            "profile": profiles.get(feature.name),
+        }
+        for rank, feature in enumerate(features, start=1)
+    ]
+
+
+def _inputs(feature: Feature) -> list[str]:
+    """Name the columns a feature is computed from, each once."""
+    names: dict[str, None] = {}
+    feature.expression.fold(lambda node: names.setdefault(node.name), lambda _, __: None)
+    return list(names)
+
+
+def _other_columns(model: Any, formulas: set[str]) -> tuple[int, list[dict[str, Any]]]:
+    """Count the original columns, and list constructed ones that are no formulas."""
+    originals, others = 0, []
+    for column in model.columns_:
+        if column.kind in ORIGINAL_KINDS:
+            originals += 1
+        elif column.name not in formulas:
+            others.append(
+                {"name": str(column.name), "kind": str(column.kind), "source": str(column.source)}
+            )
+    return originals, others

@@ -1,0 +1,312 @@
+"""Models are the same after a way through a file."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import pickle
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from tests.export.cases import (
+    ESTIMATORS,
+    TABLES,
+    answers,
+    as_bytes,
+    fitted,
+    make,
+    same,
+    saved,
+    table,
+    target,
+    unpack,
+)
+
+import featurewright
+from featurewright import Operator, Real
+from featurewright.export import ModelFileError, load, save
+from featurewright.export.stored.registry import ATTRIBUTES
+from featurewright.export.stored.registry import ESTIMATORS as STORED
+
+every_estimator = pytest.mark.parametrize("name", list(ESTIMATORS))
+SCRIPT = """
+import pickle, sys
+from pathlib import Path
+import featurewright
+from tests.export.cases import answers
+folder = Path(sys.argv[1])
+for path in sorted(folder.glob("*.fw")):
+    rows = pickle.loads((folder / path.name.split(" ")[1]).with_suffix(".rows").read_bytes())
+    found = answers(featurewright.load(path), rows)
+    path.with_suffix(".answers").write_bytes(pickle.dumps(found))
+"""
+
+
+def reload(model):
+    return load(io.BytesIO(as_bytes(model)))
+
+
+def parts(data):
+    """Take a file apart; skops writes the time into what it makes."""
+    document, members = unpack(data)
+    foreign = {name for name in members if name.endswith(".skops")}
+    return document, {name: members[name] for name in members if name not in foreign}, foreign
+
+
+@pytest.fixture(scope="module")
+def other_process(tmp_path_factory):
+    """Save all models here, and let another process load and ask them."""
+    folder = tmp_path_factory.mktemp("models")
+    for kind in TABLES:
+        (folder / f"{kind}.rows").write_bytes(pickle.dumps(table(kind)))
+        for name in ESTIMATORS:
+            save(fitted(name, kind), folder / f"{name} {kind}.fw")
+    run = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", SCRIPT, str(folder)]
+    subprocess.run(run, check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    return folder
+
+
+@every_estimator
+@pytest.mark.parametrize("kind", TABLES)
+def test_another_process_says_the_same(name, kind, other_process):
+    found = pickle.loads((other_process / f"{name} {kind}.answers").read_bytes())
+    assert same(found, answers(fitted(name, kind), table(kind)))
+
+
+@every_estimator
+def test_every_public_estimator_is_known(name):
+    assert STORED[name] is ESTIMATORS[name]
+
+
+@every_estimator
+def test_loaded_models_are_estimators(name):
+    model = load(io.BytesIO(saved(name, "pandas")))
+    assert type(model) is ESTIMATORS[name]
+    original = fitted(name, "pandas")
+    assert repr(model.get_params()) == repr(original.get_params())
+    assert set(vars(model)) == set(vars(original))
+    assert list(model.feature_names_in_) == list(table("pandas").columns)
+    again = clone(model)
+    assert set(vars(again)) == set(model.get_params(deep=False))
+
+
+@every_estimator
+def test_fits_after_loading(name):
+    if name == "AutoFeatures":
+        pytest.skip("how far it comes depends on the clock")
+    model = load(io.BytesIO(saved(name))).fit(table("numbers"), target(name))
+    assert same(answers(model, table("numbers")), answers(fitted(name), table("numbers")))
+
+
+@every_estimator
+def test_unfitted_models(name):
+    model = reload(ESTIMATORS[name](random_state=np.int64(3)))
+    assert model.random_state == 3
+    assert type(model.random_state) is np.int64
+    assert set(vars(model)) == set(model.get_params(deep=False))
+
+
+@every_estimator
+def test_the_same_model_gives_the_same_bytes(name):
+    assert parts(as_bytes(fitted(name))) == parts(saved(name))
+
+
+@every_estimator
+def test_a_second_way_changes_nothing(name):
+    data = saved(name, "polars")
+    assert parts(as_bytes(load(io.BytesIO(data)))) == parts(data)
+
+
+def test_dtypes_order_and_writing():
+    model = fitted("ConstructiveForestClassifier")
+    loaded = load(io.BytesIO(saved("ConstructiveForestClassifier")))
+    for field, array in vars(model.forest_).items():
+        other = getattr(loaded.forest_, field)
+        assert other.dtype == array.dtype
+        assert other.flags.c_contiguous == array.flags.c_contiguous
+        assert other.flags.writeable
+        assert other.flags.aligned
+    assert not loaded._schema.domains.flags.writeable
+
+
+def test_what_was_one_object_stays_one():
+    tree = reload(fitted("FCTreeClassifier"))
+    assert tree.node_operator_weights_ is tree.forest_.operator_weights
+    ensemble = reload(fitted("KernelFeatureEnsembleClassifier"))
+    assert ensemble.estimators_[0][0] is ensemble._runs[0].member.learner
+    assert ensemble._base.schema is ensemble._schema
+    features = reload(fitted("LandmarkKernelFeatures"))
+    assert features.landmarks_ is features._map.landmarks
+
+
+def test_random_states_go_on_where_they_were():
+    random = np.random.RandomState(7)
+    random.normal(size=3)
+    model = reload(make("ConstructiveTreeClassifier", random_state=random))
+    assert np.array_equal(model.random_state.normal(size=9), random.normal(size=9))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["a", "b"]),
+        np.array(["ä\ud800", "b"], dtype=object),
+        np.array([False, True]),
+        np.array([-(2**60), 3]),
+        np.array([0.5, 2.0]),
+        np.array([b"x", b"yy"], dtype=object),
+        pd.Categorical(["up", "down"]),
+    ],
+    ids=str,
+)
+def test_classes_of_all_kinds(labels):
+    rows, codes = table("numbers"), (target("Classifier") > 0).astype(int)
+    model = make("ConstructiveTreeClassifier")
+    try:
+        model.fit(rows, labels[codes])
+    except (TypeError, ValueError):
+        pytest.skip("not a target")
+    found, expected = reload(model).predict(rows), model.predict(rows)
+    assert found.dtype == expected.dtype
+    assert found.tolist() == expected.tolist()
+
+
+def test_odd_parameters():
+    weights = {0: 1.0, 1: float("inf"), 2: -0.0}
+    model = make("ConstructiveForestClassifier", class_weight=weights, max_depth=10**30)
+    model.set_params(operators=("add", "div"), max_samples=np.float32(0.3), min_gain=float("nan"))
+    loaded = reload(model)
+    assert loaded.class_weight == weights
+    assert math.copysign(1, loaded.class_weight[2]) == -1
+    assert loaded.max_depth == 10**30
+    assert loaded.operators == ("add", "div")
+    assert loaded.max_samples == np.float32(0.3)
+    assert math.isnan(loaded.min_gain)
+
+
+def test_output_and_routing_settings_stay():
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = make("ConstructiveForestRegressor").set_output(transform="pandas")
+        model.set_fit_request(sample_weight=True).set_score_request(sample_weight="weights")
+        loaded = reload(model.fit(table("pandas"), target("Regressor")))
+        assert str(loaded.get_metadata_routing()) == str(model.get_metadata_routing())
+    assert isinstance(loaded.transform(table("pandas")), pd.DataFrame)
+
+
+def _ratio_to_sum(a, b):
+    return a / (a + b)
+
+
+def test_operators_of_the_user_go_by_name():
+    own = Operator("ratio_to_sum", (Real, Real), Real, _ratio_to_sum)
+    model = make("ConstructiveForestClassifier", operators=[own, "add"])
+    data = as_bytes(model.fit(table("numbers"), target("Classifier")))
+    with pytest.raises(ModelFileError, match="'ratio_to_sum', which is not registered"):
+        load(io.BytesIO(data))
+    featurewright.register_operator(own)
+    loaded = load(io.BytesIO(data))
+    assert loaded.operators[0] is own
+    assert same(answers(loaded, table("numbers")), answers(model, table("numbers")))
+
+
+def test_an_operator_of_another_kind_is_refused():
+    own = Operator("files_own", (Real, Real), Real, _ratio_to_sum)
+    data = as_bytes(make("ConstructiveTreeClassifier", operators=[own]))
+    featurewright.register_operator(Operator("files_own", (Real,), Real, math.sqrt))
+    with pytest.raises(ModelFileError, match="other inputs"):
+        load(io.BytesIO(data))
+
+
+def _kernel(x, z):
+    return float(x @ z)
+
+
+@pytest.mark.parametrize("value", [_kernel, lambda x, z: 0.0, {1, 2}, np.random, object()], ids=str)
+def test_what_no_file_can_hold(value, tmp_path):
+    path = tmp_path / "model.fw"
+    save(make("LandmarkKernelFeatures"), path)
+    before = path.read_bytes()
+    with pytest.raises(TypeError, match=r"LandmarkKernelFeatures\.kernel is a .* cannot hold"):
+        save(make("LandmarkKernelFeatures", kernel=value), path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model.fw"]
+
+
+def test_values_that_contain_themselves():
+    loop: list[object] = []
+    loop.append(loop)
+    with pytest.raises(ValueError, match="contains itself"):
+        as_bytes(make("ConstructiveTreeClassifier", class_weight=loop))
+
+
+@pytest.mark.parametrize("model", [None, "model", ESTIMATORS["BatchConstructor"], sklearn])
+def test_only_our_estimators_are_saved(model, tmp_path):
+    with pytest.raises(TypeError, match="featurewright's own estimators"):
+        save(model, tmp_path / "model.fw")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_subclass_and_attributes_of_others_are_refused():
+    class Own(featurewright.BatchConstructor):
+        pass
+
+    with pytest.raises(TypeError, match="featurewright's own estimators"):
+        as_bytes(Own())
+    model = make("BatchConstructor")
+    model.note = "mine"
+    with pytest.raises(TypeError, match="note is not an attribute"):
+        as_bytes(model)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "model.fw"
+    save(make("BatchConstructor"), path)
+    before = path.read_bytes()
+
+    def fail(descriptor):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        save(fitted("BatchConstructor"), path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model.fw"]
+
+
+def test_the_rights_of_a_file_and_links_stay(tmp_path):
+    path, link = tmp_path / "model.fw", tmp_path / "link.fw"
+    save(make("BatchConstructor"), path)
+    path.chmod(0o640)
+    link.symlink_to(path)
+    save(fitted("BatchConstructor"), link)
+    assert link.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert hasattr(load(str(path)), "features_")
+
+
+def test_no_such_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nothing.fw")
+    with pytest.raises(FileNotFoundError):
+        save(make("BatchConstructor"), tmp_path / "nowhere" / "model.fw")
+
+
+def test_very_regular_arrays_load_too():
+    model = make("BatchConstructor")
+    model._fill = np.zeros(2**25)
+    data = as_bytes(model)
+    with pytest.raises(ModelFileError, match="fitted, but lacks"):
+        load(io.BytesIO(data))
+
+
+def test_attributes_are_those_of_the_estimators():
+    used = {field for name in ESTIMATORS for field in vars(fitted(name, "pandas"))}
+    never_here = {"_sklearn_output_config", "oob_decision_function_", "oob_prediction_"}
+    assert set(ATTRIBUTES) - used <= never_here | {"oob_score_"}

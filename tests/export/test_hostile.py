@@ -1,0 +1,489 @@
+"""Damaged and hostile files give one clear error, execute nothing and crash nothing."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import struct
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.export.cases import (
+    ESTIMATORS,
+    answers,
+    fitted,
+    npy,
+    pack,
+    same,
+    saved,
+    table,
+    unpack,
+)
+
+import featurewright
+from featurewright.export import ModelFileError, load
+
+TREE = "ConstructiveTreeClassifier"
+
+
+def refuse(data, match="."):
+    """A file must be refused, in one line."""
+    with pytest.raises(ModelFileError, match=match) as caught:
+        load(io.BytesIO(data))
+    text = str(caught.value)
+    assert text.startswith("Cannot load the model: ")
+    assert "\n" not in text
+    assert len(text) < 600
+
+
+def refused_or_sound(data, name, kind="numbers"):
+    """A file must be refused, or hold a model that answers, or says what is wrong, and no crash."""
+    try:
+        model = load(io.BytesIO(data))
+    except ModelFileError:
+        return None
+    try:
+        return answers(model, table(kind))
+    except (ValueError, TypeError, AttributeError, IndexError, KeyError, OverflowError):
+        return None  # a parameter makes no sense, which is told when it is used
+
+
+@pytest.mark.parametrize("name", [TREE, "RecursiveSelectiveClassifier"])
+def test_truncated_at_any_byte(name):
+    data = saved(name)
+    for length in [*range(0, len(data), max(1, len(data) // 150)), len(data) - 1]:
+        refuse(data[:length])
+
+
+@pytest.mark.parametrize("name", [TREE, "LandmarkKernelFeatures"])
+def test_flipped_bits(name):
+    data, expected = bytearray(saved(name)), answers(fitted(name), table("numbers"))
+    random = np.random.default_rng(0)
+    for place in random.permutation(len(data))[:150]:
+        bit = 1 << int(random.integers(8))
+        data[place] ^= bit
+        found = refused_or_sound(bytes(data), name)
+        assert found is None or same(found, expected)
+        data[place] ^= bit
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes(data):
+    refuse(data)
+    refuse(b"PK\x03\x04" + data)
+
+
+@pytest.mark.parametrize("protocol", [0, 4])
+def test_pickles(protocol):
+    refuse(pickle.dumps(fitted(TREE), protocol), "no zip archive")
+
+
+@pytest.mark.parametrize(
+    "member",
+    ["../../evil", "/etc/evil", "arrays/../0.npy", "arrays/0.npy/x", "x" * 5000, "C:\\a", "a\n"],
+)
+def test_names_of_members(member, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    document, members = unpack(saved(TREE))
+    refuse(pack(document, {**members, member: b"x"}))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_members_of_one_name():
+    file = io.BytesIO(saved(TREE))
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("arrays/0.npy", b"x")
+    refuse(file.getvalue(), "two members of one name")
+
+
+def test_missing_and_unused_members():
+    document, members = unpack(saved(TREE))
+    refuse(pack(document, {**members, "arrays/999.npy": b"x"}), "does not name")
+    members.pop("arrays/0.npy")
+    refuse(pack(document, members), "no member")
+    with io.BytesIO() as file:
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("arrays/0.npy", b"x")
+        refuse(file.getvalue(), r"no member 'model\.json'")
+
+
+def test_zip_bombs():
+    document, members = unpack(saved(TREE))
+    bomb = npy(np.zeros(2**25))
+    data = pack(document, {**members, "arrays/0.npy": bomb})
+    refuse(data, "claim to unpack")
+    with pytest.raises(ModelFileError, match="max_bytes=1,000"):
+        load(io.BytesIO(saved(TREE)), max_bytes=1000)
+    # A member that says it is small and is not.
+    lying = data.replace(struct.pack("<I", len(bomb)), struct.pack("<I", 100))
+    refuse(lying)
+
+
+def test_members_that_overlap():
+    data = saved(TREE)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        offset = archive.infolist()[2].header_offset
+    directory = data.rindex(b"PK\x01\x02")
+    moved = data[: directory + 42] + struct.pack("<I", offset) + data[directory + 46 :]
+    refuse(moved)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_compression(method):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        archive.writestr("model.json", b"{}" * 50)
+    refuse(file.getvalue(), "compressed in another way")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"[]",
+        b"null",
+        b"{",
+        b'{"format": NaN}',
+        b'{"format": 1, "format": 2}',
+        b'{"a": 1e999}',
+        b"[" * 100_000,
+        b'{"a":' * 50_000,
+        b"9" * 10_000,
+        b"\xff\xfe{}",
+        '{"ä": 1}'.encode(),
+    ],
+    ids=lambda text: repr(text[:20]),
+)
+def test_documents_that_are_no_json(text):
+    refuse(pack(text, {}))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": "other"},
+        {"version": 0},
+        {"version": True},
+        {"version": "1"},
+        {"version": None},
+        {"extra": 1},
+        {"nodes": {}},
+        {"nodes": []},
+        {"model": None},
+        {"model": 0},
+        {"model": [0]},
+        {"model": [10**9]},
+        {"model": [-1]},
+        {"model": [True]},
+    ],
+    ids=str,
+)
+def test_documents_of_another_kind(changes):
+    document, members = unpack(saved(TREE))
+    refuse(pack({**document, **changes}, members))
+
+
+def test_versions_of_a_later_day():
+    document, members = unpack(saved(TREE))
+    later = {**document, "version": 2, "featurewright": "9.0", "shape": "of things to come"}
+    refuse(pack(later, members), r"featurewright 9\.0 wrote it in format 2.*install a newer")
+
+
+def test_parameters_added_later_have_their_defaults():
+    document, members = unpack(saved(TREE))
+    (node,) = [node for node in document["nodes"] if node["kind"] == "estimator"]
+    del node["parameters"]["max_depth"]
+    assert load(io.BytesIO(pack(document, members))).max_depth is None
+
+
+# Values ----------------------------------------------------------------------------------------
+
+_NODES = [
+    {},
+    {"kind": "module"},
+    {"kind": ["list"]},
+    {"kind": "list"},
+    {"kind": "list", "items": None},
+    {"kind": "list", "items": [[0]]},
+    {"kind": "list", "items": [{}]},
+    {"kind": "list", "items": [], "more": 1},
+    {"kind": "dict", "items": [[1]]},
+    {"kind": "dict", "items": [["a", 1], ["a", 2]]},
+    {"kind": "float", "text": "1.0"},
+    {"kind": "float", "text": None},
+    {"kind": "bytes", "hex": "xyz"},
+    {"kind": "scalar", "dtype": "O", "hex": "00" * 8},
+    {"kind": "scalar", "dtype": "<f8", "hex": "00"},
+    {"kind": "scalar", "dtype": "f8,O", "hex": "00" * 16},
+    {"kind": "scalar", "dtype": "__import__('os')", "hex": ""},
+    {"kind": "scalar", "dtype": "<U0", "hex": ""},
+    {"kind": "objects", "shape": [10**12], "items": []},
+    {"kind": "objects", "shape": [-1], "items": []},
+    {"kind": "objects", "shape": [0] * 99, "items": []},
+    {"kind": "array", "number": 0.0},
+    {"kind": "array", "number": True},
+    {"kind": "array", "number": 7},
+    {"kind": "foreign", "number": 0},
+    {"kind": "choice", "class": "Domain", "value": 3},
+    {"kind": "choice", "class": "Domain", "value": True},
+    {"kind": "choice", "class": "Enum", "value": 0},
+    {"kind": "choice", "class": [], "value": []},
+    {"kind": "operator", "name": "os.system", "inputs": [], "output": 0, "commutative": False},
+    {"kind": "operator", "name": "add", "inputs": [0], "output": 0, "commutative": True},
+    {"kind": "operator", "name": 1, "inputs": [0], "output": 0, "commutative": True},
+    {"kind": "random", "key": None, "place": 0, "has_gauss": 0, "gauss": 0.0},
+    {"kind": "record", "class": "os.system", "fields": {}},
+    {"kind": "record", "class": "Forest", "fields": {}},
+    {"kind": "record", "class": ["Forest"], "fields": {}},
+    {"kind": "record", "class": "Column", "fields": {"index": -1, "name": "a", "domain": 0}},
+    {"kind": "estimator", "class": "SVC", "parameters": {}, "attributes": {}, "requests": {}},
+    {"kind": "estimator", "class": TREE, "parameters": {}, "attributes": {}, "requests": []},
+    {
+        "kind": "estimator",
+        "class": TREE,
+        "parameters": {},
+        "attributes": {},
+        "requests": {"__class__": {"x": True}},
+    },
+    {
+        "kind": "estimator",
+        "class": TREE,
+        "parameters": {"__class__": None},
+        "attributes": {},
+        "requests": {},
+    },
+    {
+        "kind": "estimator",
+        "class": TREE,
+        "parameters": {},
+        "attributes": {"predict": None},
+        "requests": {},
+    },
+]
+
+
+@pytest.mark.parametrize("node", _NODES, ids=str)
+def test_nodes_that_are_none(node):
+    document, members = unpack(saved(TREE))
+    refuse(pack({**document, "nodes": [node, *document["nodes"]]}, members))
+
+
+def test_objects_inside_each_other_without_end():
+    nodes = [{"kind": "tuple", "items": [1] * 10}]
+    nodes += [{"kind": "tuple", "items": [[k]] * 10} for k in range(40)]
+    document, members = unpack(saved(TREE))
+    refuse(pack({**document, "nodes": nodes}, members), "too many objects")
+
+
+def test_expressions_without_end():
+    document, members = unpack(saved(TREE))
+    nodes = [
+        {"kind": "choice", "class": "Domain", "value": 0},
+        {"kind": "record", "class": "Column", "fields": {"index": 0, "name": "x0", "domain": [0]}},
+        {"kind": "operator", "name": "add", "inputs": [0, 0], "output": 0, "commutative": True},
+    ]
+    last = 1
+    for _ in range(40):
+        nodes.append({"kind": "tuple", "items": [[last], [last]]})
+        fields = {"operator": [2], "arguments": [len(nodes) - 1], "parameter": None}
+        nodes.append({"kind": "record", "class": "Call", "fields": fields})
+        last = len(nodes) - 1
+    refuse(pack({**document, "nodes": nodes}, members), "too long|too many")
+
+
+# Arrays ----------------------------------------------------------------------------------------
+
+
+def _header(text):
+    raw = text.encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(raw)) + raw
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x93NUMPY\x09\x00",
+        npy(np.array([None, print], dtype=object), allow_pickle=True),
+        npy(np.zeros(2, [("a", "f8")])),
+        _header("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,)}\n"),
+        _header("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}\n"),
+        _header("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}\n") + b"cos\nsystem\n",
+        _header("{'descr': '<U0', 'fortran_order': False, 'shape': (9999999999999,)}\n"),
+        _header("{'descr': '<f8', 'fortran_order': False, 'shape': " + "(" * 3000 + "}\n"),
+        _header("__import__('os').system('true')\n"),
+        _header("{'descr': '<f8', 'fortran_order': 3, 'shape': (1,)}\n") + b"\0" * 8,
+    ],
+    ids=lambda data: repr(data[:60]),
+)
+def test_arrays_that_are_none(data):
+    document, members = unpack(saved(TREE))
+    for name in members:
+        refuse(pack(document, {**members, name: data}))
+
+
+def _forest_fields(name, kind="numbers"):
+    """Tell which member holds which array of the trees."""
+    document, members = unpack(saved(name, kind))
+    nodes = document["nodes"]
+    (forest,) = [node for node in nodes if node.get("class") == "Forest"]
+    arrays = {field: nodes[place[0]]["number"] for field, place in forest["fields"].items()}
+    return document, members, arrays
+
+
+def _change(field, change, name=TREE, kind="numbers"):
+    document, members, arrays = _forest_fields(name, kind)
+    member = f"arrays/{arrays[field]}.npy"
+    array = np.load(io.BytesIO(members[member]))
+    return pack(document, {**members, member: npy(change(array))})
+
+
+def _put(place, value):
+    def change(array):
+        array[place] = value
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("left", _put(0, 10**9)),
+        ("left", _put(0, 0)),
+        ("left", _put(1, 1)),
+        ("left", _put(0, -1)),
+        ("left", _put(-1, -(2**31))),
+        ("left", lambda array: array[:-1]),
+        ("left", lambda array: array.astype(np.int64)),
+        ("left", lambda array: array.astype(">i4").view("<i4")),
+        ("left", lambda array: array[:, None]),
+        ("roots", _put(0, 1)),
+        ("roots", lambda array: np.array([0, 0])),
+        ("roots", lambda array: np.array([0, 10**12])),
+        ("roots", lambda array: array[:0]),
+        ("depth", _put(1, 7)),
+        ("programs", _put((0, 0), 99)),
+        ("programs", _put((0, 0), -1)),
+        ("programs", _put((0, 0), 2**31 - 1)),
+        ("programs", _put((0, slice(None)), 0)),
+        ("programs", _put((0, slice(None)), [-(2**31)] * 5)),
+        ("programs", _put((0, slice(None)), [0, -1 - 200, 2**31 - 1, 2**31 - 1, 2**31 - 1])),
+        ("programs", _put((0, slice(None)), [0, -1 - 64, 2**31 - 1, 2**31 - 1, 2**31 - 1])),
+        ("programs", _put((0, slice(None)), [0, -1 - 23, 2**31 - 1, 2**31 - 1, 2**31 - 1])),
+        ("programs", lambda array: array[:, :0]),
+        ("programs", np.asfortranarray),
+        ("values", lambda array: array[:-1]),
+        ("values", lambda array: array[:, :-1]),
+        ("values", lambda array: array.astype(np.int32)),
+        ("values", lambda array: array[0]),
+        ("threshold", lambda array: array.astype(np.float64)),
+        ("is_level", np.ones_like),
+        ("operator_weights", lambda array: np.zeros((1, 3))),
+    ],
+)
+def test_trees_that_are_none(field, change):
+    refuse(_change(field, change))
+
+
+def test_trees_whose_leaves_are_shared_out_wrongly():
+    name = "ConstructiveForestClassifier"
+
+    def swap(left):
+        first, last = np.flatnonzero(left < 0)[[0, -1]]
+        left[[first, last]] = left[[last, first]]
+        return left
+
+    refuse(_change("left", swap, name), "follow each other")
+
+
+def test_levels_that_there_are_not():
+    name, kind = "ConstructiveForestClassifier", "pandas"
+    refuse(_change("threshold", lambda array: array + 1e6, name, kind), "level that there is not")
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_trees_with_changed_values(data):
+    name = data.draw(st.sampled_from([TREE, "ForestPathEncoder", "ConstructiveBoostingRegressor"]))
+    field = data.draw(st.sampled_from(["left", "programs", "roots", "depth", "values", "is_level"]))
+
+    def change(array):
+        if not array.size:
+            return array[:-1]
+        place = data.draw(st.integers(0, array.size - 1))
+        info = np.iinfo(np.int32 if array.dtype.kind != "u" else np.uint8)
+        values = st.one_of(st.integers(-70, 70), st.integers(int(info.min), int(info.max)))
+        array.flat[place] = abs(data.draw(values)) if info.min == 0 else data.draw(values)
+        return array
+
+    refused_or_sound(_change(field, change, name), name)
+
+
+@pytest.mark.parametrize("name", list(ESTIMATORS))
+def test_every_field_of_another_type(name):
+    """Whatever one puts in the place of a field: an error, or a model that is no danger."""
+    document, members = unpack(saved(name, "pandas"))
+    random = np.random.default_rng(0)
+    places = [
+        (k, part, field)
+        for k, node in enumerate(document["nodes"])
+        for part in ("fields", "attributes", "parameters")
+        for field in node.get(part, ())
+    ]
+    for place in random.permutation(len(places))[:12]:
+        k, part, field = places[place]
+        for value in (None, -1, 10**20, "x", [k - 1]):
+            changed = copy.deepcopy(document)
+            changed["nodes"][k][part][field] = value
+            refused_or_sound(pack(changed, members), name, "pandas")
+
+
+@pytest.mark.parametrize("name", list(ESTIMATORS))
+def test_every_field_left_out(name):
+    document, members = unpack(saved(name))
+    node = document["nodes"][document["model"][0]]
+    for field, value in list(node["attributes"].items()):
+        del node["attributes"][field]
+        refused_or_sound(pack(document, members), name)
+        node["attributes"][field] = value
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_any_json(data):
+    values = st.recursive(
+        st.none() | st.booleans() | st.integers(-5, 400) | st.floats() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["kind", "class", "items", "fields"]), inner, max_size=4
+            )
+        ),
+        max_leaves=10,
+    )
+    document, members = unpack(saved(TREE))
+    key = data.draw(st.sampled_from(sorted(document)))
+    if key == "nodes":
+        place = data.draw(st.integers(0, len(document["nodes"]) - 1))
+        document["nodes"][place] = data.draw(values)
+    else:
+        document[key] = data.draw(values)
+    refused_or_sound(pack(document, members), TREE)
+
+
+def test_checksums_are_those_of_zip():
+    with zipfile.ZipFile(io.BytesIO(saved(TREE))) as archive:
+        for info in archive.infolist():
+            assert zlib.crc32(archive.read(info)) == info.CRC
+
+
+def test_trusted_is_a_list():
+    with pytest.raises(TypeError, match="put it in a list"):
+        featurewright.load(io.BytesIO(saved(TREE)), trusted="sklearn.svm.SVC")

@@ -1,0 +1,62 @@
+"""Pages of models that were really fitted, odd ones too."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from featurewright import AutoFeatures
+from featurewright.report import render, summarize
+
+
+def table(n_rows: int) -> pl.DataFrame:
+    random = np.random.RandomState(0)
+    a, b = random.normal(size=(2, n_rows))
+    return pl.DataFrame(
+        {
+            "a": a,
+            "<b>": b,
+            "kind": random.choice(["x", "</script>"], size=n_rows),
+            "when": [dt.date(2024, 1, 1) + dt.timedelta(int(k)) for k in range(n_rows)],
+            "same": [1] * n_rows,
+        }
+    )
+
+
+TARGETS = {
+    "classes": lambda X: (X["a"] * X["<b>"] > 0).cast(pl.String),
+    "numbers": lambda X: X["a"] * X["<b>"],
+    "labels": lambda X: X.select(p=pl.col("a") > 0, q=pl.col("<b>") > 0).cast(int).to_numpy(),
+    "many": lambda X: pl.Series([f"class {k % 30}" for k in range(X.height)]),
+}
+
+
+@pytest.mark.parametrize("n_rows", [4, 12, 150])
+@pytest.mark.parametrize("target", TARGETS)
+def test_any_fitted_model_has_a_page(n_rows, target):
+    X = table(n_rows)
+    model = AutoFeatures(methods=["batch"], time_budget=1, cv=2, random_state=0)
+    model.fit(X, TARGETS[target](X))
+    summary = summarize(model)
+    json.dumps(summary, allow_nan=False)
+    assert summary["verdict"]["sentence"].endswith(".")
+    page = render(summary)
+    assert "nan" not in page
+    assert page.count("<script") == 1
+    assert "<b>&" not in page
+
+
+def test_features_of_a_model_have_their_profiles():
+    X = table(150)
+    model = AutoFeatures(methods=["batch"], time_budget=3, random_state=0)
+    summary = summarize(model.fit(X, TARGETS["classes"](X)))
+    assert not summary["verdict"]["keep_original"]
+    for feature in summary["features"]:
+        assert feature["profile"]["counts"]
+        assert sum(map(sum, feature["profile"]["counts"])) == 150
+    assert [entry["name"] for entry in summary["left_out"]] == ["same"]
+    assert summary["estimators"][0]["after"]["value"] == pytest.approx(summary["after"]["value"])

@@ -1,0 +1,130 @@
+"""Summaries and pages: what they say, that they are plain, and that names are only names."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from tests.report.cases import fitted
+
+from featurewright.report import render, summarize, write_report
+from featurewright.report.drawings import draw_profile, scale_of
+from featurewright.report.scores import Score
+
+
+def test_summary_is_plain_and_counts_right():
+    summary = summarize(fitted())
+    json.dumps(summary, allow_nan=False)
+    assert summary["columns_in"] == summary["originals_out"] == 4
+    assert summary["columns_out"] == 10
+    assert [feature["rank"] for feature in summary["features"]] == [1, 2, 3, 4, 5, 6]
+    assert summary["features"][0]["inputs"] == ["width", "height"]
+    assert summary["features"][0]["profile"]["name"] == "width / height"
+    assert summary["columns"] == []
+
+
+def test_verdict_that_features_help():
+    verdict = summarize(fitted())["verdict"]
+    assert verdict["sentence"] == (
+        "Use the new features: 6 constructed columns raise the held-out accuracy of the linear "
+        "model from 78.8% to 81.4%."
+    )
+    assert verdict["clear"]
+    assert not verdict["keep_original"]
+
+
+def test_verdict_that_a_gain_may_be_chance():
+    model = fitted()
+    model.gain_std_ = 0.03
+    verdict = summarize(model)["verdict"]
+    assert not verdict["clear"]
+    assert "can be chance" in verdict["sentence"]
+
+
+def test_verdict_to_keep_the_original_columns():
+    verdict = summarize(fitted(keep_original=True))["verdict"]
+    assert verdict["keep_original"]
+    assert verdict["sentence"].startswith("Keep the original columns: 3 methods tried")
+
+
+def test_verdict_without_any_method():
+    model = fitted(keep_original=True)
+    model.results_ = model.results_[:1]
+    assert "so few rows" in summarize(model)["verdict"]["sentence"]
+
+
+def test_errors_are_shown_without_a_sign():
+    summary = summarize(fitted(task="regression"))
+    assert summary["before"]["value"] > summary["after"]["value"] > 0
+    assert "lower the held-out RMSE" in summary["verdict"]["sentence"]
+    assert summary["estimators"][0]["verdict"] == "better"
+    assert summary["gain_text"].startswith("−")
+
+
+@pytest.mark.parametrize(
+    ("scoring", "name", "text"),
+    [
+        ("accuracy", "accuracy", "12.5%"),
+        ("roc_auc", "area under the ROC curve", "0.125"),
+        ("roc_auc_ovr", "area under the ROC curve", "0.125"),
+        ("neg_log_loss", "log loss", "−0.125"),
+        ("my_own_score", "my own score", "0.125"),
+    ],
+)
+def test_scores_in_words(scoring, name, text):
+    assert Score(scoring).name == name
+    assert Score(scoring).text(0.125) == text
+
+
+def test_page_is_one_file_without_addresses():
+    page = render(summarize(fitted()))
+    assert not re.search(r"(src|href)\s*=", page)
+    assert "http" not in page.replace("http-equiv", "")
+    assert "default-src &#39;none&#39;" in page
+
+
+@pytest.mark.parametrize("case", [{}, {"task": "regression"}, {"keep_original": True}])
+def test_page_is_the_same_every_time(case):
+    assert render(summarize(fitted(**case))) == render(summarize(fitted(**case)))
+
+
+def test_page_escapes_every_name():
+    names = ["<b>", "&amp;", "'\"`", "\ud800"]
+    model = fitted(names=names, labels=["<i>x</i>"] * 2, target="<u>")
+    model.best_method_ = model.results_[1]["method"] = "<s>"
+    model.results_[4]["reason"] = "<q>"
+    model.estimator_scores_[0]["estimator"] = "<em>"
+    page = render(summarize(model), model_file="<tt>")
+    for tag in ("<b>&", "<i>", "<u>", "<s>", "<q>", "<em>", "<tt>"):
+        assert tag not in page
+    assert "&lt;b&gt;" in page
+
+
+def test_write_report_leaves_nothing_half_written(tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    write_report(fitted(names=["a", "b", "c", "\ud800"]), path)
+    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("pathlib.Path.replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_report(fitted(), path)
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    assert path.read_bytes() == before
+
+
+def test_other_models_are_refused():
+    with pytest.raises(TypeError, match="needs a fitted AutoFeatures, got ndarray"):
+        summarize(np.zeros(1))
+
+
+def test_drawings_of_nothing():
+    assert draw_profile(None, []) is None
+    assert scale_of([None, float("nan")]) == (0.0, 1.0)
+    low, high = scale_of([3.0])
+    assert low < 3.0 < high
