@@ -63,13 +63,13 @@ def save(model: BaseEstimator, path: str | os.PathLike[str] | IO[bytes]) -> None
             f"save writes featurewright's own estimators, got a {type(model).__name__}; use "
             "skops.io.dump for a pipeline that contains one."
         )
-    from featurewright import __version__
+    import featurewright
 
     writer = Writer()
     document = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
-        "featurewright": __version__,
+        "featurewright": featurewright.__version__,
         "model": writer.value(model, type(model).__name__),
         "nodes": writer.nodes,
     }
