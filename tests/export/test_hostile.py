@@ -95,7 +95,7 @@ def test_missing_and_unused_members():
 
 def test_zip_bombs():
     document, members = unpack(saved(TREE))
-    bomb = npy(np.zeros(2**25))
+    bomb = npy(np.zeros(2**24))
     data = pack(document, {**members, "arrays/0.npy": bomb})
     refuse(data, "claim to unpack")
     with pytest.raises(ModelFileError, match="max_bytes=1,000"):
@@ -274,7 +274,22 @@ def test_expressions_without_end():
         fields = {"operator": [2], "arguments": [len(nodes) - 1], "parameter": None}
         nodes.append({"kind": "record", "class": "Call", "fields": fields})
         last = len(nodes) - 1
-    refuse(pack({**document, "nodes": nodes}, members), "too long|too many")
+    refuse(pack({**document, "nodes": nodes}, members), "too long")
+
+
+def test_expressions_deeper_than_the_stack():
+    document, members = unpack(saved(TREE))
+    nodes = [
+        {"kind": "choice", "class": "Domain", "value": 0},
+        {"kind": "record", "class": "Column", "fields": {"index": 0, "name": "x0", "domain": [0]}},
+        {"kind": "operator", "name": "neg", "inputs": [0], "output": 0, "commutative": False},
+    ]
+    for _ in range(5000):
+        nodes.append({"kind": "tuple", "items": [[max(1, len(nodes) - 1)]]})
+        fields = {"operator": [2], "arguments": [len(nodes) - 1], "parameter": None}
+        nodes.append({"kind": "record", "class": "Call", "fields": fields})
+    nodes[3]["items"] = [[1]]
+    refuse(pack({**document, "nodes": nodes}, members), "too long")
 
 
 @pytest.mark.parametrize("name", list(ESTIMATORS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -78,7 +79,9 @@ def save(model: BaseEstimator, path: str | os.PathLike[str] | IO[bytes]) -> None
     members += [(array_name(k), data) for k, data in enumerate(writer.arrays)]
     members += [(foreign_name(k), data) for k, data in enumerate(writer.foreign)]
     if not isinstance(path, (str, os.PathLike)):
-        write_archive(path, members)
+        whole = io.BytesIO()  # a file may be one that only takes bytes, such as a pipe
+        write_archive(whole, members)
+        path.write(whole.getvalue())
         return
     _replace(Path(os.path.realpath(path)), members)
 
