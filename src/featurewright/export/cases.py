@@ -14,7 +14,7 @@ from featurewright.export.scalars import whole
 from featurewright.expressions.sql_form import NARROW_END, Sql, case, narrow_end, number, sqlglot
 
 MAX_NODES = 300_000  # more would be hundreds of megabytes of SQL
-_DEPTH = {"sqlite": 10}  # levels of a tree in one expression: SQLite's parser has a small stack
+_DEPTH = {"sqlite": 8}  # levels of a tree in one expression: SQLite's parser has a small stack
 _USUAL_DEPTH = 30
 _TREES, _NODES = 30, 3_000  # trees and nodes whose values are added up in one layer
 _LAST = float(np.nextafter(NARROW_END, 0.0))  # the largest float64 that float32 holds, rounded
@@ -231,13 +231,13 @@ class Writer:
         if depth == 0:
             return whole(node)
         sides = [self._nested(piece, left + side, depth - 1) for side in (0, 1)]
-        goes = [self._goes(side, piece.ensemble, node) for side in (0, 1)]
         if piece.ensemble.drops_missing:
+            goes = [self._goes(side, piece.ensemble, node) for side in (0, 1)]
             return case((goes[0], sides[0]), (goes[1], sides[1]))
         # A condition on NULL does not hold: missing values take the other branch.
-        if forest.missing_left[node]:
-            return case((goes[1], sides[1]), otherwise=sides[0])
-        return case((goes[0], sides[0]), otherwise=sides[1])
+        asked = 1 if forest.missing_left[node] else 0
+        condition = self._goes(asked, piece.ensemble, node)
+        return case((condition, sides[asked]), otherwise=sides[1 - asked])
 
     def _goes(self, side: int, ensemble: Ensemble, node: int) -> Sql:
         """Write that a row whose value is known goes to a side."""
