@@ -9,7 +9,7 @@ from featurewright.export.cases import Writer, look_up
 from featurewright.export.graph import Graph
 from featurewright.export.inputs import read_column
 from featurewright.export.moments import read_moment
-from featurewright.export.scalars import add_up, is_operator, render
+from featurewright.export.scalars import chain, is_operator, render
 from featurewright.expressions import OPERATORS
 from featurewright.expressions.sql_form import TRUTHS, Make, Rules, Sql, kind, quoted, sqlglot
 
@@ -201,7 +201,7 @@ class Layers:
             return read_moment(name, what, self.dialect)
         parts: list[Make] = [lambda arg=arg: self._write(arg) for arg in step.args]  # type: ignore[misc]
         if step.op == "total":
-            return add_up([part() for part in parts])
+            return chain([part() for part in parts])
         if step.op == "descend":
             return Writer(self._write, self._is_settled).descend(step)
         if step.op == "lookup":
