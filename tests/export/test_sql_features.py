@@ -8,6 +8,7 @@ import pytest
 import sqlglot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 from tests.export.engines import ENGINES, KEY, mixed_frame, numbers, run
 
 from featurewright import (
@@ -302,6 +303,10 @@ def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="'a' and 'A' differ in case alone"):
         to_sql(model, "t")
     assert '"A"' in to_sql(model, "t", "postgres")
+    with pytest.raises(NotFittedError):
+        to_sql(BatchConstructor(), "t")
+    with pytest.raises(ValueError, match="hold no NUL character"):
+        to_sql(model, "t", "postgres", key="\0")
     with pytest.raises(ValueError, match="dialect='oracle' is not known"):
         to_sql(model, "t", "oracle")
     with pytest.raises(ValueError, match="table=''"):
