@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from featurewright.auto.board import ORIGINAL
 from featurewright.auto.choice import corrected_error
 from featurewright.auto.estimators import (
     STANDARD,
@@ -23,10 +24,11 @@ from featurewright.auto.estimators import (
     standard_estimator,
 )
 from featurewright.auto.originals import OutputColumn
+from featurewright.auto.pace import Clock
 from featurewright.auto.parts import Part
 from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader, learn_reader
-from featurewright.auto.search import FAILURES, ORIGINAL, Clock, Search
+from featurewright.auto.search import FAILURES, Search
 from featurewright.auto.sources import SOURCES, Task, chosen_methods
 from featurewright.auto.targets import read_target
 from featurewright.auto.warming import warm_up
@@ -256,7 +258,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         config, gains = ORIGINAL, np.zeros(0)
         if folds and len(problem.y) >= _LEAST_ROWS:
             search.run()
-            config, gains = search.decide()
+            config, gains = search.board.decide()
         self._note(search, config, gains)
         self._refit(search, config)
         self._score_others(search, config, name)
@@ -284,13 +286,13 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
 
     def _note(self, search: Search, config: Config, gains: NDArray[np.float64]) -> None:
         """Keep what the search found."""
-        self.results_: list[dict[str, Any]] = search.results()
+        self.results_: list[dict[str, Any]] = search.board.results()
         self.best_method_ = config.label
-        base = list(search.scores[ORIGINAL].values())
+        base = list(search.board.scores[ORIGINAL].values())
         self.baseline_score_ = float(np.mean(base)) if base else float("nan")
         self.gain_per_fold_ = gains if len(gains) else np.zeros(len(base))
         self.gain_ = float(self.gain_per_fold_.mean()) if base else 0.0
-        error = corrected_error(self.gain_per_fold_, search.test_share) if base else 0.0
+        error = corrected_error(self.gain_per_fold_, search.board.test_share) if base else 0.0
         self.gain_std_ = 0.0 if np.isnan(error) else error
         self.score_ = self.baseline_score_ + self.gain_
 
@@ -326,8 +328,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
 
     def _score_others(self, search: Search, config: Config, name: str) -> None:
         """Score the standard estimators before and after too, as far as there is time."""
-        before = [search.scores[ORIGINAL][n] for n in sorted(search.scores[ORIGINAL])]
-        after = [search.scores[config][n] for n in sorted(search.scores[config])]
+        before = [search.board.scores[ORIGINAL][n] for n in sorted(search.board.scores[ORIGINAL])]
+        after = [search.board.scores[config][n] for n in sorted(search.board.scores[config])]
         self.estimator_scores_ = [{"estimator": name, "before": before, "after": after}]
         if config == ORIGINAL or self.best_method_ == "original":
             return
