@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pytest
 from sklearn.base import BaseEstimator
 
 import featurewright
+from featurewright.export import ModelFileError, load
 
 ESTIMATORS = {
     name: public
@@ -145,3 +147,25 @@ def npy(array: Any, **settings: Any) -> bytes:
     file = io.BytesIO()
     np.save(file, array, **settings)
     return file.getvalue()
+
+
+def refuse(data, match="."):
+    """A file must be refused, in one line."""
+    with pytest.raises(ModelFileError, match=match) as caught:
+        load(io.BytesIO(data))
+    text = str(caught.value)
+    assert text.startswith("Cannot load the model: ")
+    assert "\n" not in text
+    assert len(text) < 600
+
+
+def refused_or_sound(data, name, kind="numbers"):
+    """A file must be refused, or hold a model that answers, or says what is wrong, and no crash."""
+    try:
+        model = load(io.BytesIO(data))
+    except ModelFileError:
+        return None
+    try:
+        return answers(model, table(kind))
+    except (ValueError, TypeError, AttributeError, IndexError, KeyError, OverflowError):
+        return None  # a parameter makes no sense, which is told when it is used

@@ -188,7 +188,6 @@ def _neighbours(change):
         .fit(table("numbers"), Y)
         .set_params(estimator=_tree(feature=99)),
     ],
-    ids=str,
 )
 def test_compiled_trees_that_lead_nowhere(model):
     with pytest.raises(ModelFileError):

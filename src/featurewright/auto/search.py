@@ -19,7 +19,7 @@ Rows = NDArray[np.intp]
 Listener = Callable[[dict[str, Any]], None]
 
 ORIGINAL = Config()
-MAX_SEARCH_ROWS = 20_000
+MAX_SEARCH_ROWS = 10_000
 _CELLS = 2_000_000  # rows times columns of a table that is searched with
 _LEAST_SEARCH_ROWS = 2_000
 _VARIANTS = (6, 4, 3)  # choices of one method that go on after the first folds
@@ -207,7 +207,7 @@ class Search:
     def _sizes(self, method: str) -> list[int]:
         """Give the numbers of columns to try: fewer where rows are few."""
         source = SOURCES[method]
-        most = max(min(source.sizes), len(self.problem.y) // (10 if source.readable else 3))
+        most = max(min(source.sizes), len(self.problem.y) // (10 if source.readable else 1))
         most = min(most, self.problem.limit or most)
         return sorted({min(size, most) for size in source.sizes if size <= most} or {most})
 

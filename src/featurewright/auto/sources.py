@@ -25,12 +25,14 @@ from featurewright.recursive import RecursiveSelectiveTransformer
 from featurewright.tables import EncodedTable
 
 POOL = 200  # formulas of a method that selection looks at
-_FOREST_TREES = 30
-_ROUNDS = 100
+_FOREST_TREES = 40
+_FOREST_DEPTH = 4  # formulas near the roots say most to other models
+_ROUNDS = 60
 _FC_TREES = 5
-_BATCH_OPERATORS = ("add", "sub", "mul", "div", "square", "sqrt", "log", "min", "max", "gaussian")
-_PATH_LEAVES = 16
-_MIN_LEAF = 0.005  # share of the rows that a path column needs
+_OPERATORS = ("add", "sub", "mul", "div", "log", "sqrt", "square", "abs", "min", "max")
+_PATH_TREES = 60
+_PATH_LEAVES = 24
+_LEAST_ROWS = 4  # rows that a path column needs
 _MAX_COMPONENTS = 100
 
 
@@ -121,11 +123,18 @@ def _formulas(name: str, learner: Any, asked: Request) -> Part:
     return learn_part(name, "formula", asked.table, features=features[:POOL])
 
 
+def _operators(asked: Request) -> tuple[str, ...]:
+    """Give the operators of formulas; tests for a level where there are categories."""
+    return _OPERATORS if asked.table.schema.is_numeric else (*_OPERATORS, "is")
+
+
 def _forest(asked: Request) -> Part:
     """Take the formulas of a constructive forest."""
     make = _pick(asked.task, ConstructiveForestClassifier, ConstructiveForestRegressor)
     learner = make(
         _FOREST_TREES,
+        max_depth=_FOREST_DEPTH,
+        operators=_operators(asked),
         max_size=asked.task.max_size,
         n_features_out=POOL,
         max_time=asked.seconds,
@@ -140,7 +149,9 @@ def _boosting(asked: Request) -> Part:
     make = _pick(asked.task, ConstructiveBoostingClassifier, ConstructiveBoostingRegressor)
     learner = make(
         _ROUNDS,
-        max_depth=3,
+        max_depth=2,
+        learning_rate=0.2,
+        operators=_operators(asked),
         max_size=asked.task.max_size,
         n_features_out=POOL,
         max_time=asked.seconds,
@@ -162,7 +173,7 @@ def _fctree(asked: Request) -> Part:
 def _batch(asked: Request) -> Part:
     """Take the best of every operator on every column and pair."""
     learner = BatchConstructor(
-        operators=(*_BATCH_OPERATORS, *(() if asked.table.schema.is_numeric else ("is",))),
+        operators=_operators(asked),
         criterion="squared_error" if asked.task.kind == "regression" else None,
         n_features_out=POOL,
         max_correlation=0.98,
@@ -201,9 +212,22 @@ def _recursive(asked: Request) -> Part:
 
 
 def _paths(asked: Request) -> Part:
-    """Take the nodes of a small forest that hold neither few nor nearly all rows."""
+    """Take the leaves of a forest of small trees."""
+    return _leaves("paths", asked, None)
+
+
+def _formula_paths(asked: Request) -> Part:
+    """Take the leaves of a forest of small trees that test formulas."""
+    return _leaves("formula paths", asked, "random")
+
+
+def _leaves(name: str, asked: Request, search: str | None) -> Part:
+    """Grow small trees and take the leaves that hold some rows, tree after tree."""
     learner = ForestPathEncoder(
-        _FOREST_TREES,
+        _PATH_TREES,
+        encode="leaf",
+        search=search,
+        max_size=asked.task.max_size,
         max_leaf_nodes=_PATH_LEAVES,
         criterion="squared_error" if asked.task.kind == "regression" else None,
         max_time=asked.seconds,
@@ -211,11 +235,11 @@ def _paths(asked: Request) -> Part:
         n_jobs=asked.task.n_jobs,
     )
     learner.fit(asked.table, asked.y, sample_weight=asked.weights)
-    encoded = learner.transform(asked.table)
-    shares = np.asarray(encoded.mean(axis=0)).ravel()
-    keep = np.flatnonzero((shares >= _MIN_LEAF) & (shares <= 1.0 - _MIN_LEAF))
+    counts = np.asarray(learner.transform(asked.table).sum(axis=0)).ravel()
+    n_rows = len(asked.table.matrix)
+    keep = np.flatnonzero((counts >= _LEAST_ROWS) & (counts <= n_rows - _LEAST_ROWS))
     names = learner.get_feature_names_out()
-    return learn_part("paths", "path", asked.table, transformer=learner, names=names, keep=keep)
+    return learn_part(name, "path", asked.table, transformer=learner, names=names, keep=keep)
 
 
 _FORMULA_SIZES = (5, 10, 20, 50)
@@ -227,7 +251,8 @@ SOURCES = {
         Source("fctree", True, _FORMULA_SIZES, _fctree),
         Source("boosting", True, _FORMULA_SIZES, _boosting, several=False),
         Source("landmarks", False, (30, 100, 300), _landmarks),
-        Source("paths", False, (150, 1000), _paths),
+        Source("paths", False, (200, 1000), _paths),
+        Source("formula paths", False, (200, 1000), _formula_paths),
         Source("recursive", False, (_MAX_COMPONENTS,), _recursive, several=False),
     )
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -63,13 +64,13 @@ def save(model: BaseEstimator, path: str | os.PathLike[str] | IO[bytes]) -> None
             f"save writes featurewright's own estimators, got a {type(model).__name__}; use "
             "skops.io.dump for a pipeline that contains one."
         )
-    from featurewright import __version__
+    import featurewright
 
     writer = Writer()
     document = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
-        "featurewright": __version__,
+        "featurewright": featurewright.__version__,
         "model": writer.value(model, type(model).__name__),
         "nodes": writer.nodes,
     }
@@ -78,7 +79,9 @@ def save(model: BaseEstimator, path: str | os.PathLike[str] | IO[bytes]) -> None
     members += [(array_name(k), data) for k, data in enumerate(writer.arrays)]
     members += [(foreign_name(k), data) for k, data in enumerate(writer.foreign)]
     if not isinstance(path, (str, os.PathLike)):
-        write_archive(path, members)
+        whole = io.BytesIO()  # a file may be one that only takes bytes, such as a pipe
+        write_archive(whole, members)
+        path.write(whole.getvalue())
         return
     _replace(Path(os.path.realpath(path)), members)
 

@@ -7,12 +7,14 @@ import zipfile
 from collections.abc import Sequence
 from typing import Any
 
+from featurewright.auto.estimators import EvenScaler
 from featurewright.export.stored.archive import DAMAGE, check_sizes
 from featurewright.export.stored.compiled import CHECKED, check_compiled
 from featurewright.export.stored.errors import ModelFileError, broken
 
-# Plain Python classes of scikit-learn that skops does not know yet: they do nothing when loaded.
+# Plain Python classes that skops does not know: they do nothing when loaded, and have no kernels.
 _HARMLESS = {
+    f"{EvenScaler.__module__}.{EvenScaler.__qualname__}",
     "numpy.dtype",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",

@@ -20,12 +20,20 @@ from featurewright.expressions import Call, Domain, Operator, get_operator
 
 # An object that is used in many places counts as often: ten levels of ten are many billions.
 _MAX_SIZE = 10**8
-_MAX_SYMBOLS = 1_000  # of an expression
+_MAX_EXPRESSION = 400  # objects of an expression: one of 31 symbols, the longest, has about 120
 _FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 _KEYS = (str, int, float, bool, bytes, np.generic, type(None))
 _PLAIN = (type(None), bool, int, float, str)
 # What looking at very odd values may raise.
-_ODD = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
+_ODD = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 _TWISTER = 624  # words of the state of the Mersenne twister
 
 
@@ -234,7 +242,7 @@ class Reader:
         if set(fields) != set(record.kinds):
             raise broken(f"a {name} has other fields than it should")
         check_fields(name, fields, record.kinds)
-        if record.made is Call and self._size > _MAX_SYMBOLS * len(RECORDS):
+        if record.made is Call and self._size > _MAX_EXPRESSION:
             raise broken("an expression is too long")
         try:
             made = record.build(**fields)
