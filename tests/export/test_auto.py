@@ -107,6 +107,14 @@ def test_parts_of_every_kind():
         to_onnx(model)
 
 
+def test_every_midnight_and_hour_is_on_the_right_day(fitted):
+    """Days and hours at which a quotient is a whole number, over four hundred years."""
+    days = [dt.date(1799, 12, 31) + dt.timedelta(days=37 * k) for k in range(4_000)]
+    hours = [dt.datetime(1960, 1, 1) + dt.timedelta(hours=171 * k) for k in range(4_000)]
+    frame = dated_frame(4_000).with_columns(pl.Series("day", days), pl.Series("when'", hours))
+    check(fitted, frame)
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_reads_its_own_text(fitted, dialect):
     if dialect == "bigquery":

@@ -8,6 +8,7 @@ import pytest
 import sqlglot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 from tests.export.engines import ENGINES, KEY, mixed_frame, numbers, run
 
 from featurewright import (
@@ -237,6 +238,16 @@ def test_a_model_as_text():
     )
 
 
+def test_literals_are_floats_where_they_would_be_decimals():
+    frame = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 1.0, 5.0, 1.0]})
+    model = BatchConstructor(operators=["less"], n_features_out=1).fit(frame, [0, 1, 0, 1])
+    condition = "CASE WHEN v0 < v1 THEN 1.0e0 WHEN NOT v0 IS NULL AND NOT v1 IS NULL THEN 0.0e0 END"
+    assert f"COALESCE({condition}, 0.5e0)" in to_sql(model, "t", "duckdb")
+    assert f"COALESCE(CAST({condition} AS DOUBLE PRECISION), 0.5e0)" in to_sql(
+        model, "t", "postgres"
+    )
+
+
 def test_names_that_a_dialect_cannot_hold():
     frame = pl.DataFrame({f"{k}" * 40: [1.0, 2.0, 3.0, 5.0] for k in range(3)})
     model = BatchConstructor(operators=["add"], n_features_out=3).fit(frame, [0, 1, 0, 1])
@@ -292,6 +303,10 @@ def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="'a' and 'A' differ in case alone"):
         to_sql(model, "t")
     assert '"A"' in to_sql(model, "t", "postgres")
+    with pytest.raises(NotFittedError):
+        to_sql(BatchConstructor(), "t")
+    with pytest.raises(ValueError, match="hold no NUL character"):
+        to_sql(model, "t", "postgres", key="\0")
     with pytest.raises(ValueError, match="dialect='oracle' is not known"):
         to_sql(model, "t", "oracle")
     with pytest.raises(ValueError, match="table=''"):

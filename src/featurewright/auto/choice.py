@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 SURE = 1.0  # corrected standard errors by which a gain must be above nothing
-_CLOSE = 0.5  # standard errors within which fewer columns are as good
+_CLOSE = 0.25  # standard errors within which fewer columns are as good
 
 
 @dataclass(frozen=True, eq=False)

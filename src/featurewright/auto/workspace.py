@@ -168,7 +168,9 @@ class Workspace:
             values = np.hstack([pool.compute(self.problem.table) for pool in pools])
             fresh = distinct(self.base, values)
             target = indicator_target(self.problem.codes, self.problem.task.kind)
-            order = fresh[by_residual(self.base, values[:, fresh], target, 50)]
+            order = fresh[
+                by_residual(self.base, values[:, fresh], target, max(SOURCES[methods[0]].sizes))
+            ]
             starts = np.cumsum([0, *(len(pool.names) for pool in pools)])
             which = np.searchsorted(starts, order, side="right") - 1
             self._joint[methods] = [

@@ -14,9 +14,12 @@ from featurewright.export.scalars import whole
 from featurewright.expressions.sql_form import NARROW_END, Sql, case, narrow_end, number, sqlglot
 
 MAX_NODES = 300_000  # more would be hundreds of megabytes of SQL
-_DEPTH = {"sqlite": 10}  # levels of a tree in one expression: SQLite's parser has a small stack
+_DEPTH = {"sqlite": 8}  # levels of a tree in one expression: SQLite's parser has a small stack
 _USUAL_DEPTH = 30
-_TREES, _NODES = 30, 3_000  # trees and nodes whose values are added up in one layer
+# Trees and nodes whose values are added up in one layer: SQLite bounds columns and depth, others
+# are faster with few layers.
+_BATCH = {"sqlite": (30, 3_000)}
+_USUAL_BATCH = (200, 100_000)
 _LAST = float(np.nextafter(NARROW_END, 0.0))  # the largest float64 that float32 holds, rounded
 _BEYOND = 1e39  # stands in for an infinite threshold
 
@@ -67,7 +70,7 @@ def lower(graph: Graph, dialect: str) -> Graph:
         )
     below = replace(graph, steps=[], outputs=[], ensemble=None, _places={})
     moved: list[int] = []
-    maker = _Maker(below, ensemble, _DEPTH.get(dialect, _USUAL_DEPTH), moved)
+    maker = _Maker(below, ensemble, dialect, moved)
     for step in graph.steps:
         if step.op == "score":
             moved.append(maker.score(step.data))
@@ -82,8 +85,10 @@ def lower(graph: Graph, dialect: str) -> Graph:
 class _Maker:
     """Make the steps of the trees of an ensemble, when the first of them is asked for."""
 
-    def __init__(self, graph: Graph, ensemble: Ensemble, depth: int, moved: list[int]) -> None:
-        self.graph, self.depth, self.moved = graph, depth, moved
+    def __init__(self, graph: Graph, ensemble: Ensemble, dialect: str, moved: list[int]) -> None:
+        self.graph, self.moved = graph, moved
+        self.depth = _DEPTH.get(dialect, _USUAL_DEPTH)
+        self.most_trees, self.most_nodes = _BATCH.get(dialect, _USUAL_BATCH)
         self.ensemble, self.forest = ensemble, ensemble.forest
         self.places: dict[int, int] = {}
         self.scores: list[int] = []
@@ -110,7 +115,7 @@ class _Maker:
             nodes += int(sizes[tree])
             for k, term in enumerate(self._values(tree)):
                 waiting[tree % ensemble.groups + k].append(term)
-            if nodes > _NODES or max(map(len, waiting)) >= _TREES:
+            if nodes > self.most_nodes or max(map(len, waiting)) >= self.most_trees:
                 waiting = [[graph.add("total", *terms)] if terms else [] for terms in waiting]
                 nodes = 0
         return [graph.add("total", *terms) for terms in waiting]
@@ -231,13 +236,13 @@ class Writer:
         if depth == 0:
             return whole(node)
         sides = [self._nested(piece, left + side, depth - 1) for side in (0, 1)]
-        goes = [self._goes(side, piece.ensemble, node) for side in (0, 1)]
         if piece.ensemble.drops_missing:
+            goes = [self._goes(side, piece.ensemble, node) for side in (0, 1)]
             return case((goes[0], sides[0]), (goes[1], sides[1]))
         # A condition on NULL does not hold: missing values take the other branch.
-        if forest.missing_left[node]:
-            return case((goes[1], sides[1]), otherwise=sides[0])
-        return case((goes[0], sides[0]), otherwise=sides[1])
+        asked = 1 if forest.missing_left[node] else 0
+        condition = self._goes(asked, piece.ensemble, node)
+        return case((condition, sides[asked]), otherwise=sides[1 - asked])
 
     def _goes(self, side: int, ensemble: Ensemble, node: int) -> Sql:
         """Write that a row whose value is known goes to a side."""

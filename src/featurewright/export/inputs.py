@@ -53,7 +53,7 @@ def code_of(name: str, column: Make, levels: Sequence[Any], dialect: str) -> Sql
             f"{levels[-1]!r}, which a database cannot tell apart; fit on labels that are all text."
         )
     ifs = [exp.If(this=label, true=number(float(code))) for code, label in enumerate(labels)]
-    return exp.Case(this=value, ifs=ifs)
+    return exp.Cast(this=exp.Case(this=value, ifs=ifs), to=kind("DOUBLE"))
 
 
 def _number(column: Make, rules: Rules) -> Sql:

@@ -9,13 +9,16 @@ from featurewright.export.cases import Writer, look_up
 from featurewright.export.graph import Graph
 from featurewright.export.inputs import read_column
 from featurewright.export.moments import read_moment
-from featurewright.export.scalars import add_up, is_operator, render
+from featurewright.export.scalars import chain, is_operator, render
 from featurewright.expressions import OPERATORS
-from featurewright.expressions.sql_form import Make, Rules, Sql, quoted, sqlglot
+from featurewright.expressions.sql_form import TRUTHS, Make, Rules, Sql, kind, quoted, sqlglot
 
 _SHORT = 12  # symbols up to which a piece is written again rather than named
 _MAX_COLUMNS = {"sqlite": 2000, "postgres": 1600}  # of a query or table
+_DEPTH = 20  # symbols that wait for their end in a piece: SQLite's parser keeps a hundred at most
 _KEPT = ("column", "moment", "total")  # steps that are always columns
+_DECIMAL = ("postgres", "snowflake")  # where a literal is a decimal number beside other literals
+_LITERAL = (*TRUTHS, "lookup", "gap", "shares", "member", "number")
 _SETTLED = ("add", "sub", "mul", "div", "square", "reciprocal", "round")
 _ONCE = ("neg", "abs")
 _TWICE = ("distance", "expit", "exponential", "clip", "power", "root", "member")
@@ -83,13 +86,18 @@ class Layers:
         for _, output in self.graph.outputs:
             uses[output] += 1
         size: dict[int, int] = {}
+        depth: dict[int, int] = {}
         named = []
         for i in used:
             step = self.steps[i]
             size[i] = 2 + sum(times * size[arg] for arg, times in self._counts(i))
-            if step.op in _KEPT or (uses[i] > 1 and size[i] > _SHORT):
+            # A CASE with a product or a sum in parentheses inside is ten symbols deep at most.
+            nested = 10 if is_operator(step) else 5
+            depth[i] = nested + max((depth[arg] for arg in step.args), default=0)
+            too_deep = self.dialect == "sqlite" and depth[i] > _DEPTH and step.op != "descend"
+            if step.op in _KEPT or too_deep or (uses[i] > 1 and size[i] > _SHORT):
                 named.append(i)
-                size[i] = 1
+                size[i], depth[i] = 1, 0
         return named
 
     def _reachable(self) -> list[int]:
@@ -174,6 +182,15 @@ class Layers:
         return _column(f"v{i}") if i in self.level else self._own(i, raw=raw)
 
     def _own(self, i: int, *, raw: bool = False) -> Sql:
+        """Write what a step computes, as a float where its text is made of literals alone."""
+        made = self._text(i, raw=raw)
+        step = self.steps[i]
+        literal = step.op in _LITERAL or (step.op == "descend" and step.data.values)
+        if literal and self.dialect in _DECIMAL:
+            return sqlglot().Cast(this=made, to=kind("DOUBLE"))
+        return made
+
+    def _text(self, i: int, *, raw: bool) -> Sql:
         """Write what a step computes."""
         step = self.steps[i]
         rules = self.rules[step.narrow]
@@ -184,7 +201,7 @@ class Layers:
             return read_moment(name, what, self.dialect)
         parts: list[Make] = [lambda arg=arg: self._write(arg) for arg in step.args]  # type: ignore[misc]
         if step.op == "total":
-            return add_up([part() for part in parts])
+            return chain([part() for part in parts])
         if step.op == "descend":
             return Writer(self._write, self._is_settled).descend(step)
         if step.op == "lookup":

@@ -25,22 +25,26 @@ _MILLION = 1e6
 def date_part(graph: Graph, column: Any, kinds: dict[str, str]) -> int:
     """Give the step of a derived column: a part of a date, or the difference of two dates."""
 
-    def floor(step: int, divisor: float, shift: float = 0.0) -> int:
-        """Divide and round down, after adding to the number."""
-        return graph.add("floor", graph.linear([step], [1.0 / divisor], shift / divisor))
+    def over(step: int, divisor: float) -> int:
+        """Divide, which is exact where a product with the reciprocal is not."""
+        return graph.add("ratio", step, graph.add("number", data=divisor))
+
+    def floor(step: int, divisor: float) -> int:
+        """Divide and round down."""
+        return graph.add("floor", over(step, divisor))
 
     def whole(step: int, divisor: int, shift: float = 0.0) -> int:
-        """Divide whole numbers and round down; half a unit keeps rounding errors away."""
-        return floor(step, float(divisor), shift + 0.5)
+        """Add to a whole number, divide by another and round down."""
+        return floor(graph.linear([step], [1.0], shift) if shift else step, float(divisor))
 
     seconds = graph.add("moment", data=(column.source, kinds[column.source]))
     if column.part == "seconds":
         return seconds
     if column.part == "days":
-        return graph.linear([seconds], [1.0 / _DAY], -column.base)
+        return graph.linear([over(seconds, _DAY)], [1.0], -column.base)
     if column.part == "difference":
         other = graph.add("moment", data=(column.other, kinds[column.other]))
-        return graph.linear([seconds, other], [1.0 / _DAY, -1.0 / _DAY])
+        return over(graph.linear([seconds, other], [1.0, -1.0]), _DAY)
     days = floor(seconds, _DAY)
     if column.part == "weekday":  # 1970 began on a Thursday, and 0 is Monday
         return graph.linear([days, whole(days, 7, 3.0)], [1.0, -7.0], 3.0)

@@ -33,19 +33,22 @@ def add_up(terms: Sequence[Sql]) -> Sql:
     while len(terms) > 1:
         groups = [terms[k : k + _GROUP] for k in range(0, len(terms), _GROUP)]
         several = len(groups) > 1
-        terms = [_chain(exp, group, several) for group in groups]
+        terms = [chain(group) for group in groups]
+        if several:
+            terms = [exp.Paren(this=term) for term in terms]
     return terms[0]
 
 
-def _chain(exp: Any, terms: Sequence[Sql], enclosed: bool) -> Sql:
-    """Write a few terms one after the other."""
+def chain(terms: Sequence[Sql]) -> Sql:
+    """Write a sum from left to right."""
+    exp = sqlglot()
     made = terms[0]
     for term in terms[1:]:
         negative = isinstance(term, exp.Neg)
         made = (exp.Sub if negative else exp.Add)(
             this=made, expression=term.this if negative else term
         )
-    return exp.Paren(this=made) if enclosed and len(terms) > 1 else made
+    return made
 
 
 def _fill(data: float, parts: list[Make], rules: Rules) -> Sql:

@@ -31,7 +31,8 @@ def to_sql(
         `ForestPathEncoder`.
     table : str or tuple of str
         The table, such as "sales" or "shop.sales"; a tuple where a name holds a dot. Names are
-        quoted, so write them as the database holds them.
+        quoted, so write them as the database holds them. Its columns have the names seen in `fit`:
+        x0, x1, ... where there were none.
     dialect : {"duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"}
         Whose SQL. SQLite needs version 3.35 and its mathematical functions.
     output : {"transform", "predict", "predict_proba"}, default="transform"
@@ -61,7 +62,8 @@ def to_sql(
     products, quotients and roots are rounded in the same way in SQL, so that a row goes the same
     way even where its value is the threshold. Logarithms and exponentials may differ in the last
     digit of a float32 there. A row that misses a value which a tree of a `ForestPathEncoder`
-    tests has NULL in the columns of that tree.
+    tests has NULL in the columns of that tree, the learned constants in `AutoFeatures`: the model
+    throws a coin there.
 
     Examples
     --------

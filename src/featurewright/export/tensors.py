@@ -124,6 +124,13 @@ class Matrix:
         """Give a constant of the matrix's type."""
         return self.sheet.constant(value, self.dtype)
 
+    def precisely(self, op: str, value: str) -> str:
+        """Compute a logarithm or exponential in float64: in float32 runtimes only come near it."""
+        if self.dtype is np.float64:
+            return self.sheet.add(op, value)
+        wide = self.sheet.add(op, self.sheet.cast(value, np.float64))
+        return self.sheet.cast(wide, self.dtype)
+
     def missing_where(self, condition: str, value: str) -> str:
         """Make a value missing where a condition holds."""
         return self.sheet.add("Where", condition, self.number(np.nan), value)
@@ -234,7 +241,7 @@ def _bump(matrix: Matrix, data: Any, x: str, y: str, square: str | None = None) 
     sheet = matrix.sheet
     difference = sheet.add("Sub", x, y)
     square = sheet.add("Mul", difference, difference) if square is None else square
-    bump = sheet.add("Exp", sheet.add("Neg", square))
+    bump = matrix.precisely("Exp", sheet.add("Neg", square))
     far = sheet.add("Greater", sheet.add("Abs", difference), matrix.number(_WIDEST))
     return sheet.add("Where", far, matrix.number(0.0), bump)
 
@@ -243,7 +250,7 @@ def _exp(matrix: Matrix, data: Any, x: str) -> str:
     """Write the bounded exponential."""
     sheet = matrix.sheet
     large = sheet.add("Greater", x, matrix.number(EXP_BOUND))
-    return sheet.add("Exp", sheet.add("Where", large, matrix.number(EXP_BOUND), x))
+    return matrix.precisely("Exp", sheet.add("Where", large, matrix.number(EXP_BOUND), x))
 
 
 def _fill(matrix: Matrix, data: Any, x: str) -> str:
@@ -286,7 +293,7 @@ _PLAIN: dict[str, Callable[..., str]] = {
     "abs": _simple("Abs"),
     "square": lambda m, data, x: m.settle(m.sheet.add("Mul", x, x)),
     "sqrt": lambda m, data, x: m.sheet.add("Sqrt", m.sheet.add("Abs", x)),
-    "log": lambda m, data, x: m.settle(m.sheet.add("Log", m.sheet.add("Abs", x))),
+    "log": lambda m, data, x: m.settle(m.precisely("Log", m.sheet.add("Abs", x))),
     "exp": _exp,
     "reciprocal": lambda m, data, x: m.settle(m.sheet.add("Div", m.number(1.0), x)),
     "min": _extreme("Less"),

@@ -78,8 +78,8 @@ class Feature:
         """Return the expression as SQL over the columns of a table.
 
         NULL stands for what is undefined. The columns must hold finite numbers or NULL, and a
-        label that the fit did not see counts as another label; `featurewright.export.to_sql`
-        reads columns as the model does and fills in its constants.
+        label that the fit did not see counts as another label. `featurewright.export.to_sql`
+        reads columns as the model does, makes parts of dates, and fills in constants.
 
         Parameters
         ----------

@@ -209,7 +209,7 @@ class Rules:
 
     def value(self, name: str, parts: list[Make], code: int = 0) -> Sql:
         """Write an operator applied to operands, missing where it is undefined."""
-        if name in _TRUTHS:
+        if name in TRUTHS:
             return self._truth(name, parts, code)
         if name in ("neg", "abs", "min", "max"):
             return self.raw(name, parts)
@@ -217,7 +217,7 @@ class Rules:
 
     def raw(self, name: str, parts: list[Make], code: int = 0) -> Sql:
         """Write an operator applied to operands before its result is rounded and bounded."""
-        if name in _TRUTHS:
+        if name in TRUTHS:
             return self._truth(name, parts, code)
         exp = sqlglot()
         if name in ("min", "max"):
@@ -380,10 +380,11 @@ _ARITHMETIC: dict[str, Callable[..., Sql]] = {
 }
 _TIMES = {"neg": 1, "abs": 1, "sqrt": 1, "log": 1, "exp": 3, "gaussian": 3, "square": 4}
 _SMALL = ("sqrt", "log", "exp", "gaussian", "bump")  # never too large for float32
-_TRUTHS = (
+TRUTHS = (
     *("and", "or", "xor", "not", "is"),
     *("less", "less_equal", "greater", "greater_equal", "equal"),
 )
+"""Operators that give 0 or 1."""
 
 
 def narrow_end(threshold: float) -> float:
