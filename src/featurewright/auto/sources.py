@@ -32,6 +32,7 @@ _ROUNDS = 4
 _ROUND_TREES = 15
 _ROUND_COLUMNS = 10  # formulas of each round that the next one's linear model has
 _MAX_OUTPUTS = 10  # columns of a target that forests grow on
+_MAX_BUDGET = 300
 _MAX_SEED = 2**31 - 1
 _FC_TREES = 5
 _OPERATORS = ("add", "sub", "mul", "div", "log", "sqrt", "square", "abs", "min", "max")
@@ -133,12 +134,18 @@ def _operators(asked: Request) -> tuple[str, ...]:
     return _OPERATORS if asked.table.schema.is_numeric else (*_OPERATORS, "is")
 
 
+def _budget(asked: Request) -> int:
+    """Give the candidates of a node: ten for each column, up to a number."""
+    return min(10 * asked.table.shape[1], _MAX_BUDGET)
+
+
 def _forest(asked: Request) -> Part:
     """Take the formulas of a constructive forest."""
     make = _pick(asked.task, ConstructiveForestClassifier, ConstructiveForestRegressor)
     learner = make(
         _FOREST_TREES,
         max_depth=_FOREST_DEPTH,
+        budget=_budget(asked),
         operators=_operators(asked),
         max_size=asked.task.max_size,
         n_features_out=POOL,
@@ -166,6 +173,7 @@ def _boosting(asked: Request) -> Part:
         forest = ConstructiveForestRegressor(
             _ROUND_TREES,
             max_depth=_FOREST_DEPTH,
+            budget=_budget(asked),
             operators=_operators(asked),
             max_size=asked.task.max_size,
             n_features_out=POOL // _ROUNDS,
@@ -255,6 +263,7 @@ def _leaves(name: str, asked: Request, search: str | None) -> Part:
         _PATH_TREES,
         encode="leaf",
         search=search,
+        budget=_budget(asked),
         max_size=asked.task.max_size,
         max_leaf_nodes=_PATH_LEAVES,
         criterion="squared_error" if asked.task.kind == "regression" else None,

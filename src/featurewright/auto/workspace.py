@@ -18,7 +18,8 @@ from featurewright.tables import EncodedTable
 Matrix = NDArray[np.float64]
 
 GAIN, RESIDUAL, JOINT, OWN = "gain", "residual", "joint", "own"
-MAX_CONSTRUCTION_ROWS = 20_000  # rows that methods learn from
+GAIN_SIZES = (10, 50)  # in this order fewer sizes are tried: it is seldom the better one
+MAX_CONSTRUCTION_ROWS = 10_000  # rows that methods learn from
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Workspace:
             Piece(source.name, order, size)
             for order, chosen in orders.items()
             for size in sizes
-            if len(chosen)
+            if len(chosen) and (order != GAIN or size in GAIN_SIZES)
         ]
 
     def width(self, piece: Piece) -> int:

@@ -65,6 +65,7 @@ def demo(
         model = fit_model(
             table,
             listen,
+            methods="readable",
             time_budget=seconds,
             random_state=seed,
             n_jobs=-1,
