@@ -8,7 +8,7 @@ import featurewright
 
 
 def test_demo(call, tmp_path):
-    said = call("demo", "--out", tmp_path / "demo", "--time", 3).stdout
+    said = call("demo", "--out", tmp_path / "demo", "--time", 8).stdout
     for title in ("1. The table", "2. The search", "3. The proof", "4. What you can do with it"):
         assert title in said
     found = re.search(r"linear model\s+([\d.]+) dB\s+([\d.]+) dB", said)
