@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from featurewright.export.graph import Ensemble, Graph, Step
 from featurewright.export.scalars import whole
 from featurewright.expressions.sql_form import NARROW_END, Sql, case, narrow_end, number, sqlglot
+from featurewright.trees.forest import Forest
 
 MAX_NODES = 300_000  # more would be hundreds of megabytes of SQL
 _DEPTH = {"sqlite": 8}  # levels of a tree in one expression: SQLite's parser has a small stack
@@ -21,6 +23,7 @@ _USUAL_DEPTH = 30
 _BATCH = {"sqlite": (30, 3_000)}
 _USUAL_BATCH = (200, 100_000)
 _LAST = float(np.nextafter(NARROW_END, 0.0))  # the largest float64 that float32 holds, rounded
+_FEW_RUNS = 8  # ranges of leaves that are asked for one after the other
 _BEYOND = 1e39  # stands in for an infinite threshold
 
 
@@ -68,6 +71,8 @@ def lower(graph: Graph, dialect: str) -> Graph:
             f"The model has {n_nodes} nodes, but at most {MAX_NODES} can be written as SQL; use "
             "fewer or smaller trees, or to_onnx."
         )
+    if not ensemble.drops_missing:  # where leaves are told by their number, they keep it
+        ensemble = replace(ensemble, forest=_by_value(ensemble.forest))
     below = replace(graph, steps=[], outputs=[], ensemble=None, _places={})
     moved: list[int] = []
     maker = _Maker(below, ensemble, dialect, moved)
@@ -131,7 +136,7 @@ class _Maker:
         leaves = self.forest.left[first:last]
         leaves = -1 - leaves[leaves < 0]
         return [
-            self.graph.add("lookup", place, data=_group(leaves, self.forest.values[leaves, k]))
+            self.graph.add("lookup", place, data=_runs(leaves, self.forest.values[leaves, k]))
             for k in range(n_values)
         ]
 
@@ -178,26 +183,56 @@ class _Maker:
         return int(roots[tree]), last
 
 
-def _group(leaves: Any, values: Any) -> tuple[tuple[float, tuple[int, ...]], ...]:
-    """Give the different values and the places of their leaves; the commonest one comes last."""
-    found: dict[float, list[int]] = {}
-    for leaf, value in zip(leaves.tolist(), values.tolist(), strict=True):
-        found.setdefault(float(value), []).append(-1 - leaf)
-    ranked = sorted(found.items(), key=lambda item: len(item[1]))
-    return tuple((value, tuple(places)) for value, places in ranked)
+def _runs(leaves: Any, values: Any) -> tuple[tuple[int, float], ...]:
+    """Give the places at which values change, from the smallest place on, and the values."""
+    order = np.argsort(-leaves)
+    runs: list[tuple[int, float]] = []
+    for leaf, value in zip(leaves[order].tolist(), values[order].tolist(), strict=True):
+        if not runs or runs[-1][1] != value:
+            runs.append((-1 - leaf, value))
+    return tuple(runs)
 
 
-def look_up(data: Any, place: Callable[[], Sql]) -> Sql:
-    """Write the value of the leaf in a place."""
-    exp = sqlglot()
-    *rare, (usual, _) = data
-    if not rare:
-        return number(usual)
-    branches = [
-        (exp.In(this=place(), expressions=[whole(k) for k in places]), number(value))
-        for value, places in rare
-    ]
-    return case(*branches, otherwise=number(usual))
+def look_up(runs: tuple[tuple[int, float], ...], place: Callable[[], Sql]) -> Sql:
+    """Write the value of the leaf in a place, by ranges of ranges of places.
+
+    Lists of places would do as well, but DuckDB makes a join of each.
+    """
+    size = math.isqrt(len(runs) - 1) + 1 if len(runs) > _FEW_RUNS else 1
+    groups = [runs[k : k + size] for k in range(0, len(runs), size)]
+
+    def value(group: tuple[tuple[int, float], ...]) -> Sql:
+        return number(group[0][1]) if len(group) == 1 else _ranges(group, place, _leaf_value)
+
+    return _ranges(groups, place, value)
+
+
+def _leaf_value(run: tuple[int, float]) -> Sql:
+    """Write the value of one run."""
+    return number(run[1])
+
+
+def _ranges(groups: Any, place: Callable[[], Sql], value: Callable[[Any], Sql]) -> Sql:
+    """Write what belongs to the range that a place lies in."""
+    if len(groups) == 1:
+        return value(groups[0])
+    branches = []
+    for group, following in pairwise(groups):
+        start = following[0] if isinstance(following[0], int) else following[0][0]
+        smaller = sqlglot().LT(this=place(), expression=whole(start))
+        branches.append((smaller, value(group)))
+    return case(*branches, otherwise=value(groups[-1]))
+
+
+def _by_value(forest: Forest) -> Forest:
+    """Give the leaves of each tree the order of their values: equal ones then lie together."""
+    leaf = np.flatnonzero(forest.left < 0)
+    tree = np.searchsorted(forest.roots, leaf, side="right")
+    numbers = -1 - forest.left[leaf]
+    order = np.lexsort([*forest.values[numbers].T[::-1], tree])
+    left = forest.left.copy()
+    left[leaf[order]] = -1 - np.arange(len(leaf))
+    return replace(forest, left=left, values=forest.values[numbers[order]])
 
 
 class Writer:

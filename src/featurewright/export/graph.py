@@ -37,7 +37,7 @@ class Step:
     - ``root``: the square root of the sum of squares;
     - ``score``: one of the sums of an ensemble of trees (data: which one);
     - ``place``: the leaf that a row reaches, as -1 - its number (data: the tree);
-    - ``member``: whether a place is one of some (data: those), missing where it is;
+    - ``member``: whether a place lies in a range (data: that), missing where it is;
     - ``pick``: the label of the first operand that equals the last one (data: the labels);
     - ``number``: a constant (data: it).
     """

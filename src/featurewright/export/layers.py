@@ -21,7 +21,7 @@ _DECIMAL = ("postgres", "snowflake")  # where a literal is a decimal number besi
 _LITERAL = (*TRUTHS, "lookup", "gap", "shares", "member", "number")
 _SETTLED = ("add", "sub", "mul", "div", "square", "reciprocal", "round")
 _ONCE = ("neg", "abs")
-_TWICE = ("distance", "expit", "exponential", "clip", "power", "root", "member")
+_TWICE = ("expit", "exponential", "clip", "power", "root", "member")
 _ROUNDED = ("sqrt", "log", "exp", "gaussian", "bump")
 
 

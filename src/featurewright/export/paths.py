@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from featurewright.export.graph import Ensemble, Graph
 from featurewright.export.trees import test_steps
+from featurewright.trees.forest import Forest
 
 
 def path_steps(graph: Graph, model: Any) -> list[int]:
@@ -20,11 +22,13 @@ def path_steps(graph: Graph, model: Any) -> list[int]:
         raise ValueError(
             "An encoding into buckets has no SQL or ONNX form; fit with n_hash=None to export it."
         )
+    numbering = model._numbering
+    # Leaves from left to right: those below a node then have places that follow each other.
+    forest = _relabelled(model.forest_, numbering.place)
     wide, graph.narrow = graph.narrow, True
-    forest = model.forest_
     graph.ensemble = Ensemble(forest, test_steps(graph, model), drops_missing=True)
     graph.narrow = wide
-    numbering = model._numbering
+    first, last = _ranges(forest)
     sizes = np.diff(np.append(forest.roots, len(forest.left)))
     tree_of = np.repeat(np.arange(forest.n_trees), sizes)
     nodes = numbering.nodes
@@ -33,18 +37,23 @@ def path_steps(graph: Graph, model: Any) -> list[int]:
     steps = []
     for node in nodes.tolist():
         place = graph.add("place", data=int(tree_of[node]))
-        leaves = tuple(sorted(_leaves_below(forest.left, node)))
-        steps.append(graph.add("member", place, data=leaves))
+        steps.append(graph.add("member", place, data=(int(first[node]), int(last[node]))))
     return steps
 
 
-def _leaves_below(left: Any, node: int) -> list[int]:
-    """List the places of the leaves below a node."""
-    found, open_nodes = [], [node]
-    while open_nodes:
-        below = int(left[open_nodes.pop()])
-        if below < 0:
-            found.append(below)
-        else:
-            open_nodes += [below, below + 1]
-    return found
+def _relabelled(forest: Forest, place: Any) -> Forest:
+    """Give the leaves of a forest other numbers."""
+    leaf = forest.left < 0
+    left = forest.left.copy()
+    left[leaf] = -1 - place[-1 - left[leaf]]
+    return replace(forest, left=left, values=forest.values[np.argsort(place)])
+
+
+def _ranges(forest: Forest) -> tuple[Any, Any]:
+    """Give the smallest and the largest place, -1 - number, of the leaves below each node."""
+    first, last = forest.left.copy(), forest.left.copy()
+    inner = np.flatnonzero(forest.left >= 0)
+    for node in inner[np.argsort(-forest.depth[inner], kind="stable")]:
+        left = forest.left[node]
+        first[node], last[node] = first[left + 1], last[left]
+    return first, last

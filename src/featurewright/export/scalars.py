@@ -84,7 +84,7 @@ def _distance(data: Any, parts: list[Make], rules: Rules) -> Sql:
         if power == 1:
             terms.append(exp.Abs(this=difference()))
         else:
-            terms.append(exp.Mul(this=difference(), expression=difference()))
+            terms.append(exp.Pow(this=difference().this, expression=number(2.0)))
     return add_up(terms or [number(0.0)])
 
 
@@ -160,9 +160,9 @@ def _quotient(data: Any, parts: list[Make], rules: Rules) -> Sql:
 
 
 def _member(data: Any, parts: list[Make], rules: Rules) -> Sql:
-    """Write whether a place is one of some."""
+    """Write whether a place lies in a range."""
     exp = sqlglot()
-    inside = exp.In(this=parts[0](), expressions=[whole(value) for value in data])
+    inside = exp.Between(this=parts[0](), low=whole(data[0]), high=whole(data[1]))
     present = exp.Not(this=exp.Is(this=parts[0](), expression=exp.null()))
     return case((inside, number(1.0)), (present, number(0.0)))
 
