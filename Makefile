@@ -19,8 +19,9 @@ $(BIN)/python:
 		|| { echo "Python 3.11 or newer is needed: run make with PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
+# Modules are compiled when they are first used: most never are.
 $(STAMPS)/%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[$*]'
 	@mkdir -p $(STAMPS) && touch $@
 
 demo: $(STAMPS)/cli ## Find features for a real table, step by step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 
@@ -214,8 +215,44 @@ def test_rows_without_a_target_are_left_out(call, tmp_path):
     assert "100 rows" in said.stderr
 
 
-def test_groups(work, call):
-    call("fit", work.table, "-t", "sign", "--groups", "code", *FIT)
+def test_groups_with_gaps(call, tmp_path):
+    frame = mixed(120).with_columns(
+        pl.when(pl.int_range(pl.len()) % 7 > 0).then(pl.col("code")).alias("code")
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    call("fit", tmp_path / "t.parquet", "-t", "sign", "--groups", "code", *FIT)
+
+
+def test_gaps_in_a_target_of_numbers(call, tmp_path):
+    frame = mixed(120).with_columns(
+        pl.when(pl.int_range(pl.len()) < 10).then(float("nan")).otherwise(pl.col("size")).alias("y")
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    said = call("fit", tmp_path / "t.parquet", "-t", "y", "--methods", "batch", "--time", 1)
+    assert "10 rows without a target were left out." in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (pl.Series("odd", [[1], [2, 3]] * 30), "'odd'"),
+        (pl.Series("odd", [1.0, float("inf")] * 30), "'odd'"),
+    ],
+    ids=["lists", "infinity"],
+)
+def test_columns_that_cannot_be_used_are_named(call, tmp_path, column, words):
+    mixed(60).with_columns(column).write_parquet(tmp_path / "t.parquet")
+    said = call("fit", tmp_path / "t.parquet", "-t", "sign", *FIT, code=1)
+    assert words in said.stderr
+
+
+def test_packages_are_missed_before_the_search(work, call, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "skops" else find(name)
+    )
+    said = call("fit", work.table, "-t", "sign", "--out", "m.fw", code=1)
+    assert "needs skops" in said.stderr
 
 
 def test_not_utf8_is_said(call, tmp_path):

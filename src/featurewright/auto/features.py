@@ -23,7 +23,7 @@ from featurewright.auto.estimators import (
     make_folds,
     standard_estimator,
 )
-from featurewright.auto.originals import OutputColumn
+from featurewright.auto.originals import OutputColumn, unique_names
 from featurewright.auto.pace import Clock
 from featurewright.auto.parts import Part
 from featurewright.auto.profile import profile_columns
@@ -311,7 +311,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
             self.gain_per_fold_ = np.zeros(len(self.gain_per_fold_))
             _logger.warning("%s failed on all rows, original columns kept: %s", config.label, error)
         self.originals_ = space.originals
-        self.columns_: tuple[OutputColumn, ...] = _unique_names(
+        self.columns_: tuple[OutputColumn, ...] = unique_names(
             [*space.originals.columns, *(c for part in self.parts_ for c in part.columns)]
         )
         self.features_: list[Feature] = [f for part in self.parts_ for f in part.features]
@@ -439,16 +439,3 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
             Probabilities.
         """
         return np.asarray(self.model_.predict_proba(self._columns(X)))
-
-
-def _unique_names(columns: list[OutputColumn]) -> tuple[OutputColumn, ...]:
-    """Tell columns apart that would have one name."""
-    taken: set[str] = set()
-    found = []
-    for column in columns:
-        name = column.name
-        while name in taken:
-            name += "'"
-        taken.add(name)
-        found.append(OutputColumn(name, column.kind, column.source))
-    return tuple(found)

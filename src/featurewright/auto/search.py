@@ -279,7 +279,7 @@ class Search:
             for size in self._sizes(formulas[0]):
                 self._try_together(Config(tuple(Piece(m, JOINT, size) for m in formulas)))
         best = board.best(board.finished())
-        while best is not None and len(best.pieces) < _MAX_TOGETHER:
+        while best is not None and best.n_together < _MAX_TOGETHER:
             others = [
                 found
                 for method in able

@@ -48,11 +48,24 @@ class Config:
         return " + ".join(self.methods) or "original"
 
     @property
+    def joint(self) -> tuple[Piece, ...]:
+        """Methods whose formulas are taken in one common order."""
+        return tuple(piece for piece in self.pieces if piece.order == JOINT)
+
+    @property
+    def single(self) -> tuple[Piece, ...]:
+        """Methods whose columns are taken in an order of their own."""
+        return tuple(piece for piece in self.pieces if piece.order != JOINT)
+
+    @property
+    def n_together(self) -> int:
+        """Number of orders that are joined."""
+        return len(self.single) + bool(self.joint)
+
+    @property
     def n_columns(self) -> int:
         """Largest number of constructed columns."""
-        if self.pieces and self.pieces[0].order == JOINT:
-            return self.pieces[0].size
-        return sum(piece.size for piece in self.pieces)
+        return sum(piece.size for piece in (*self.joint[:1], *self.single))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +123,12 @@ class Workspace:
         problem = self.problem
         rows = self._rows(source)
         sample = problem if rows is None else problem.take(rows)
-        asked = Request(
-            sample.table, sample.codes, sample.weights, problem.task, self.seed, seconds
-        )
+        weights = sample.weights
+        if rows is not None and source.name == "landmarks":
+            # Landmarks are named by their row, so that the others stay, without any weight.
+            sample, weights = problem, np.zeros(len(problem.y))
+            weights[rows] = 1.0
+        asked = Request(sample.table, sample.codes, weights, problem.task, self.seed, seconds)
         part = source.make(asked)
         values = part.compute(problem.table)
         orders: dict[str, NDArray[np.intp]] = {}
@@ -138,29 +154,30 @@ class Workspace:
 
     def parts(self, config: Config) -> list[Part]:
         """Give the chosen columns, without those that earlier ones say already."""
-        if config.pieces and config.pieces[0].order == JOINT:
-            return self._joint_parts(config)
-        found: list[Part] = []
+        found = self._joint_parts(config.joint) if config.joint else []
         known = self.base
         room = self.problem.limit or config.n_columns
-        for piece in config.pieces:
+        room -= sum(len(part.names) for part in found)
+        if found and config.single:
+            known = self.columns(found)
+        for piece in config.single:
             part, orders = self._pools[piece.method]
             chosen = part.take(orders[piece.order][: piece.size])
             if found:
                 values = chosen.compute(self.problem.table)
-                fresh = distinct(known, values)[:room]
+                fresh = distinct(known, values)[: max(0, room)]
                 chosen, values = chosen.take(fresh), values[:, fresh]
                 known = np.hstack([known, values])
-            elif len(config.pieces) > 1:
-                known = np.hstack([known, chosen.compute(self.problem.table)])
+            elif len(config.single) > 1:
+                known = self.columns([chosen])
             room -= len(chosen.names)
             if len(chosen.names):
                 found.append(chosen)
         return found
 
-    def _joint_parts(self, config: Config) -> list[Part]:
+    def _joint_parts(self, pieces: tuple[Piece, ...]) -> list[Part]:
         """Choose formulas of several methods in one order, by what is left to explain."""
-        methods = config.methods
+        methods = tuple(piece.method for piece in pieces)
         if methods not in self._joint:
             pools = [
                 self._pools[method][0].take(self._pools[method][1][GAIN][:POOL])
@@ -169,15 +186,14 @@ class Workspace:
             values = np.hstack([pool.compute(self.problem.table) for pool in pools])
             fresh = distinct(self.base, values)
             target = indicator_target(self.problem.codes, self.problem.task.kind)
-            order = fresh[
-                by_residual(self.base, values[:, fresh], target, max(SOURCES[methods[0]].sizes))
-            ]
+            most = max(SOURCES[methods[0]].sizes)
+            order = fresh[by_residual(self.base, values[:, fresh], target, most)]
             starts = np.cumsum([0, *(len(pool.names) for pool in pools)])
             which = np.searchsorted(starts, order, side="right") - 1
             self._joint[methods] = [
                 pools[at].take([place - starts[at]]) for place, at in zip(order, which, strict=True)
             ]
-        return merge(self._joint[methods][: config.pieces[0].size])
+        return merge(self._joint[methods][: pieces[0].size])
 
     def _rows(self, source: Source) -> Any:
         """Choose the rows a method learns from; None for all."""

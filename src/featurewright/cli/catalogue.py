@@ -75,6 +75,13 @@ METHODS = (
         "ForestPathEncoder",
     ),
     Method(
+        "formula paths",
+        "indicators",
+        "the same, in a forest whose nodes search formulas to split on",
+        "where formulas help a forest, and a linear model should have all of it",
+        "ForestPathEncoder(search=…)",
+    ),
+    Method(
         "recursive",
         "components",
         "linear combinations of chosen columns, one set for each class",

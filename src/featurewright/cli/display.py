@@ -35,6 +35,11 @@ def add_row(table: Table, *cells: object, style: str = "") -> None:
     table.add_row(*(plain(cell) for cell in cells), style=style)
 
 
+def give_or_take(text: str, spread: str) -> str:
+    """Write a figure with its spread, where it has one."""
+    return f"{text} ± {spread}" if spread else text
+
+
 def show_result(console: Console, summary: dict[str, Any]) -> None:
     """Show the verdict, scores before and after, and the best formulas."""
     style = "yellow" if summary["verdict"]["keep_original"] else "green"
@@ -61,9 +66,9 @@ def show_estimators(console: Console, summary: dict[str, Any]) -> None:
         add_row(
             table,
             entry["name"],
-            f"{before['text']} ± {before['spread_text']}",
-            f"{after['text']} ± {after['spread_text']}",
-            f"{entry['gain_text']} ± {entry['gain_error_text']}",
+            give_or_take(before["text"], before["spread_text"]),
+            give_or_take(after["text"], after["spread_text"]),
+            give_or_take(entry["gain_text"], entry["gain_error_text"]),
         )
     console.print(table)
     console.print(
@@ -104,10 +109,10 @@ def show_history(console: Console, summary: dict[str, Any]) -> None:
             "original columns" if method["is_original"] else method["name"],
             f"{method['status']}: {method['reason']}" if method["reason"] else method["status"],
             "" if method["n_features"] is None else method["n_features"],
-            f"{method['mean_text']} ± {method['std_text']}" if method["mean_text"] else "",
-            f"{method['gain_text']} ± {method['gain_error_text']}"
-            if method["gain_text"] and not method["is_original"]
-            else "",
+            give_or_take(method["mean_text"], method["std_text"]),
+            ""
+            if method["is_original"]
+            else give_or_take(method["gain_text"], method["gain_error_text"]),
             f"{method['seconds']:.1f}",
             style="bold" if method["is_best"] else "",
         )

@@ -59,6 +59,10 @@ def training_table(
     for name in targets:
         if name in drop or name == groups:
             raise UserError(f"Column {name!r} cannot be the target and something else too.")
+    # Files of columns may have NaN beside nulls.
+    frame = frame.with_columns(
+        frame[name].fill_nan(None) for name in targets if frame[name].dtype.is_float()
+    )
     known = frame.filter(~pl.any_horizontal(pl.col(list(targets)).is_null()))
     if known.is_empty():
         raise UserError(f"The target {targets[0]!r} is missing in all rows: choose another column.")
@@ -74,7 +78,8 @@ def training_table(
     y: Any = known[targets[0]]
     if len(targets) > 1:
         y = _labels(known.select(targets))
-    return TrainingTable(X, y, known[groups] if groups else None, frame.height - known.height)
+    together = known[groups].cast(pl.String).fill_null("") if groups else None
+    return TrainingTable(X, y, together, frame.height - known.height)
 
 
 def _labels(frame: pl.DataFrame) -> Any:

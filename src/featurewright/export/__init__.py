@@ -5,6 +5,10 @@ from __future__ import annotations
 import importlib
 import typing
 
+from featurewright.export.files import load, save
+from featurewright.export.pipelines import skops_types
+from featurewright.export.stored.errors import ModelFileError
+
 if typing.TYPE_CHECKING:
     from featurewright.export.files import load, save
     from featurewright.export.onnx import to_onnx

@@ -100,8 +100,8 @@ class Score:
         return "" if gain is None else self._write(self.value(gain), signed=True)
 
     def spread(self, spread: float | None) -> str:
-        """Write the spread of a score."""
-        return "?" if spread is None else self._write(spread, signed=False)
+        """Write the spread of a score; nothing where there is none, as of a single fold."""
+        return "" if spread is None else self._write(spread, signed=False)
 
     def error(self, error: float | None) -> str:
         """Write the error of a difference, in the unit of the difference."""

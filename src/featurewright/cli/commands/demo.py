@@ -34,7 +34,7 @@ def demo(
     ] = FOLDER,
     seconds: Annotated[
         float, typer.Option("--time", help="Seconds to search.", min=0.1, metavar="SECONDS")
-    ] = 20.0,
+    ] = 10.0,
     seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0, metavar="N")] = 0,
     debug: Debug = False,
 ) -> None:
@@ -65,6 +65,7 @@ def demo(
         model = fit_model(
             table,
             listen,
+            methods="readable",
             time_budget=seconds,
             random_state=seed,
             n_jobs=-1,
@@ -89,7 +90,7 @@ def demo(
     console.print()
     console.print(display.plain("Next, on a table of your own or on this one:"))
     for line in (
-        f"featurewright fit {table_file} --target {TARGET} --time 20 --report report.html",
+        f"featurewright fit {table_file} --target {TARGET} --time 30 --report report.html",
         f"featurewright transform {saved} {table_file} -o features.csv",
         f"featurewright predict {saved} {table_file} -o predictions.csv",
         f"featurewright sql {saved} --table airfoils --dialect postgres",

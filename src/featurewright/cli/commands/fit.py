@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -182,6 +183,11 @@ def fit(
 
 def _outputs(table: Path, *paths: Path | None) -> list[Path]:
     """List the files to write; refuse places that cannot be written before any work."""
+    for path, package in zip(paths, ("skops", "jinja2", "sqlglot"), strict=True):
+        if path is not None and importlib.util.find_spec(package) is None:
+            raise UserError(
+                f"Writing {path} needs {package}, which is not installed: get featurewright[cli]."
+            )
     outputs = [path for path in paths if path is not None]
     for number, path in enumerate(outputs):
         check_output(path, table)
