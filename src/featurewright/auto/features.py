@@ -425,7 +425,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
         """
-        return np.asarray(self.model_.predict(self._columns(X)))
+        columns = self._columns(X)
+        return np.asarray(self.model_.predict(columns))
 
     @available_if(_model_has("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -441,4 +442,5 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Probabilities.
         """
-        return np.asarray(self.model_.predict_proba(self._columns(X)))
+        columns = self._columns(X)
+        return np.asarray(self.model_.predict_proba(columns))
