@@ -9,13 +9,8 @@ import numpy as np
 
 from featurewright.auto.board import ORIGINAL
 from featurewright.auto.estimators import fit_estimator, measure
-from featurewright.auto.workspace import (
-    MAX_CONSTRUCTION_ROWS,
-    Config,
-    Piece,
-    Problem,
-    Workspace,
-)
+from featurewright.auto.sources import SOURCES
+from featurewright.auto.workspace import Config, Piece, Problem, Workspace
 
 _CONSTRUCTION_GROWTH = 0.8  # large nodes are searched on samples of their rows
 
@@ -153,7 +148,8 @@ class Costs:
         total = self._base_fit * self._more(n_rows, self._rows)
         for method in self._foreseen.methods:
             seconds, rows = self._construction.get(method, (0.0, 1))
-            many, few = min(n_rows, MAX_CONSTRUCTION_ROWS), min(rows, MAX_CONSTRUCTION_ROWS)
+            most = SOURCES[method].max_rows
+            many, few = min(n_rows, most), min(rows, most)
             total += seconds * (many / few) ** _CONSTRUCTION_GROWTH
         if self._foreseen in self._fits:
             seconds, _, rows = self._fits[self._foreseen]

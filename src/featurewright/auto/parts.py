@@ -31,7 +31,7 @@ class Part:
     method : str
         The method.
     kind : str
-        "formula", "landmark", "component" or "path".
+        "formula", "landmark", "component", "path" or "score".
     features : tuple of Feature
         The formulas, where it has any.
     transformer : estimator or None
@@ -96,10 +96,18 @@ class Part:
         """Compute the columns as they come."""
         if self.transformer is None:
             return evaluate_formulas(self.features, table)
+        if self.kind == "score":
+            return raw_scores(self.transformer, table)[:, self.keep]
         values = self.transformer.transform(table)
         if sparse.issparse(values):
             return np.ascontiguousarray(values[:, self.keep].toarray(), dtype=np.float64)
         return np.array(values[:, self.keep], dtype=np.float64)
+
+
+def raw_scores(model: Any, table: EncodedTable) -> Matrix:
+    """Give what boosted trees add up to: for numbers, for the second of two classes, for each."""
+    predict = getattr(model, "decision_function", model.predict)
+    return np.asarray(predict(table), dtype=np.float64).reshape(len(table.matrix), -1)
 
 
 def evaluate_formulas(features: Any, table: EncodedTable) -> Matrix:

@@ -20,6 +20,7 @@ from featurewright.auto.workspace import (
     Piece,
     Problem,
     Workspace,
+    adds,
     readable,
 )
 
@@ -292,7 +293,7 @@ class Search:
             others = [
                 found
                 for method in able
-                if method not in best.methods and (found := board.best(board.complete(method)))
+                if adds(method, best) and (found := board.best(board.complete(method)))
             ]
             trials = []
             for other in sorted(others, key=lambda config: -board.gains(config).mean()):

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featurewright.auto.originals import learn_originals
-from featurewright.auto.parts import Part, learn_part
+from featurewright.auto.parts import Part, learn_part, raw_scores
 from featurewright.auto.selection import by_residual, indicator_target, left_over
 from featurewright.constructive import (
+    ConstructiveBoostingClassifier,
+    ConstructiveBoostingRegressor,
     ConstructiveForestClassifier,
     ConstructiveForestRegressor,
 )
@@ -36,6 +38,9 @@ _MAX_BUDGET = 300
 _MAX_SEED = 2**31 - 1
 _FC_TREES = 5
 _OPERATORS = ("add", "sub", "mul", "div", "log", "sqrt", "square", "abs", "min", "max")
+_BOOSTED_ROUNDS = 100
+_BOOSTED_ROWS = 100_000
+_MAX_SCORES = 100
 _PATH_TREES = 60
 _PATH_LEAVES = 24
 _LEAST_ROWS = 4  # rows that a path column needs
@@ -111,6 +116,11 @@ class Source:
         Takes a `Request` and gives a `Part`, the best columns first.
     several : bool
         Whether it takes a target of several columns.
+    max_rows : int
+        Rows it learns from at most.
+    trees : bool
+        Whether its columns are read off whole trees; one such method is enough, and what a query
+        or graph has room for.
     """
 
     name: str
@@ -118,6 +128,8 @@ class Source:
     sizes: tuple[int, ...]
     make: Callable[[Request], Part]
     several: bool = True
+    max_rows: int = 10_000
+    trees: bool = False
 
 
 def _pick(task: Task, classifier: Any, regressor: Any) -> Any:
@@ -282,6 +294,24 @@ def _leaves(name: str, asked: Request, search: str | None) -> Part:
     return learn_part(name, "path", asked.table, transformer=learner, names=names, keep=keep)
 
 
+def _scores(asked: Request) -> Part:
+    """Take what boosted trees that test formulas add up to, a column for each class."""
+    make = _pick(asked.task, ConstructiveBoostingClassifier, ConstructiveBoostingRegressor)
+    learner = make(
+        _BOOSTED_ROUNDS,
+        budget=_budget(asked),
+        max_size=asked.task.max_size,
+        max_time=asked.seconds,
+        random_state=asked.seed,
+        n_jobs=asked.task.n_jobs,
+    )
+    learner.fit(asked.table, asked.y, sample_weight=asked.weights)
+    few = EncodedTable(asked.table.matrix[:1], asked.table.schema)
+    n_scores = raw_scores(learner, few).shape[1]
+    names = ["score"] if n_scores == 1 else [f"score {k}" for k in range(n_scores)]
+    return learn_part("scores", "score", asked.table, transformer=learner, names=names)
+
+
 _FORMULA_SIZES = (5, 10, 20, 50, 100)
 SOURCES = {
     source.name: source
@@ -291,8 +321,17 @@ SOURCES = {
         Source("fctree", True, _FORMULA_SIZES, _fctree),
         Source("boosting", True, _FORMULA_SIZES, _boosting),
         Source("landmarks", False, (30, 100, 300), _landmarks),
-        Source("paths", False, (200, 1000), _paths),
-        Source("formula paths", False, (200, 1000), _formula_paths),
+        Source(
+            "scores",
+            False,
+            (_MAX_SCORES,),
+            _scores,
+            several=False,
+            max_rows=_BOOSTED_ROWS,
+            trees=True,
+        ),
+        Source("paths", False, (200, 1000), _paths, trees=True),
+        Source("formula paths", False, (200, 1000), _formula_paths, trees=True),
         Source("recursive", False, (_MAX_COMPONENTS,), _recursive, several=False),
     )
 }
@@ -302,7 +341,7 @@ def refusal(source: Source, task: Task, n_rows: int, n_classes: int) -> str:
     """Say why a method cannot be used here; "" where it can."""
     if task.n_outputs > 1 and not source.several:
         return "takes one target only"
-    if source.name == "recursive" and n_classes > 100:
+    if source.name in ("recursive", "scores") and n_classes > _MAX_SCORES:
         return "makes columns for each of the classes, which are too many here"
     return ""
 

@@ -19,7 +19,6 @@ Matrix = NDArray[np.float64]
 
 GAIN, RESIDUAL, JOINT, OWN = "gain", "residual", "joint", "own"
 GAIN_SIZES = (10, 50)  # in this order fewer sizes are tried: it is seldom the better one
-MAX_CONSTRUCTION_ROWS = 10_000  # rows that methods learn from
 
 
 @dataclass(frozen=True)
@@ -209,9 +208,9 @@ class Workspace:
     def _rows(self, source: Source) -> Any:
         """Choose the rows a method learns from; None for all."""
         n_rows = len(self.problem.table.matrix)
-        if n_rows <= MAX_CONSTRUCTION_ROWS:
+        if n_rows <= source.max_rows:
             return None
-        chosen = np.random.default_rng(self.seed).permutation(n_rows)[:MAX_CONSTRUCTION_ROWS]
+        chosen = np.random.default_rng(self.seed).permutation(n_rows)[: source.max_rows]
         return np.sort(chosen)
 
     def columns(self, parts: list[Part]) -> Matrix:
@@ -246,6 +245,12 @@ def _joined(parts: list[Part]) -> Part:
         np.concatenate([part.low for part in parts]),
         np.concatenate([part.high for part in parts]),
     )
+
+
+def adds(method: str, config: Config) -> bool:
+    """Tell whether a method's columns may join a choice."""
+    taken = any(SOURCES[other].trees for other in config.methods)
+    return method not in config.methods and not (SOURCES[method].trees and taken)
 
 
 def readable(methods: Any) -> list[str]:
