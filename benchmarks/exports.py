@@ -122,7 +122,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--trees", type=int, default=20, help="of forests (default: 20)")
+    parser.add_argument("--trees", type=int, default=10, help="of forests (default: 10)")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the Markdown here too")
     options = parser.parse_args()
     warm_up()
