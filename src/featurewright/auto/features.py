@@ -41,6 +41,7 @@ from featurewright.tables import (
 )
 
 _logger = logging.getLogger("featurewright")
+_MAX_PROFILED = 300  # columns of the output that `profile_` describes
 _LEAST_ROWS = 10  # rows below which nothing is constructed
 
 
@@ -128,7 +129,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     model_ : estimator
         The estimator fitted on the output for all rows.
     profile_ : dict
-        The columns of the output beside the target.
+        The first columns of the output beside the target, those of paths left out.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of str
@@ -318,9 +319,11 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         columns = space.columns(self.parts_)
         self.model_ = fit_estimator(search.estimator, columns, problem.y, problem.weights)
         labels = getattr(self, "classes_", None) if self.task_ == "classification" else None
+        shown = [at for at, column in enumerate(self.columns_) if column.kind != "path"]
+        shown = shown[:_MAX_PROFILED]
         self.profile_ = profile_columns(
-            columns,
-            [column.name for column in self.columns_],
+            columns[:, shown],
+            [self.columns_[at].name for at in shown],
             problem.codes,
             self.task_,
             class_labels=None if labels is None else labels.tolist(),
@@ -422,7 +425,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
         """
-        return np.asarray(self.model_.predict(self._columns(X)))
+        columns = self._columns(X)
+        return np.asarray(self.model_.predict(columns))
 
     @available_if(_model_has("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -438,4 +442,5 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Probabilities.
         """
-        return np.asarray(self.model_.predict_proba(self._columns(X)))
+        columns = self._columns(X)
+        return np.asarray(self.model_.predict_proba(columns))

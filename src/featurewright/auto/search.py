@@ -38,6 +38,8 @@ _MAX_CELLS = 50_000_000  # rows times constructed columns of the last fit
 _VARIANTS = (6, 4, 3)  # choices of one method that go on after so many folds
 _SAFETY = 1.3  # what is foreseen takes longer now and then
 _MAX_TOGETHER = 3
+_FAR_BEHIND = 0.3  # share of the best mean gain below which a method is dropped after two folds
+_NOT_FAR = 0.7  # share of the best mean gain from which formulas are put in one order
 _SHARE = 0.2  # of the time left that one estimator may take
 NO_TIME = "the time budget was spent"
 # What may go wrong inside a method on a strange table; the method is left out then.
@@ -246,6 +248,10 @@ class Search:
         for method in list(self.alive):
             if number >= 1 and self._hopeless(method):
                 self._drop(method, "stopped", "worse than the original columns in every fold")
+        leader = max((self._promise(method) for method in self.alive), default=0.0)
+        for method in list(self.alive):
+            if number >= 1 and self._promise(method) < _FAR_BEHIND * leader:
+                self._drop(method, "stopped", "far behind other methods")
         left = len(self.rows) - number - 1
         while len(self.alive) > 1 and left:
             if self._ahead(self.alive, left) <= self.clock.left - self.costs.reserve:
@@ -275,7 +281,10 @@ class Search:
             return
         able = [m for m in board.records if m != "original" and board.complete(m)]
         formulas = readable(able)
-        if len(formulas) > 1:
+        leader = board.best(board.finished())
+        best_formulas = max((board.best_gain(method) for method in formulas), default=0.0)
+        worth = leader and best_formulas >= _NOT_FAR * float(board.gains(leader).mean())
+        if len(formulas) > 1 and worth:
             for size in self._sizes(formulas[0]):
                 self._try_together(Config(tuple(Piece(m, JOINT, size) for m in formulas)))
         best = board.best(board.finished())

@@ -82,6 +82,8 @@ class Request:
         Seed.
     seconds : float
         Time after which trees stop growing.
+    named : bool
+        Whether columns need names that say what they are, which take a while for many leaves.
     """
 
     table: EncodedTable
@@ -90,6 +92,7 @@ class Request:
     task: Task
     seed: int
     seconds: float
+    named: bool = True
 
 
 @dataclass(frozen=True)
@@ -211,7 +214,7 @@ def _batch(asked: Request) -> Part:
     learner = BatchConstructor(
         operators=_operators(asked),
         criterion="squared_error" if asked.task.kind == "regression" else None,
-        n_features_out=POOL,
+        n_features_out=POOL // 2,
         max_correlation=0.98,
         max_time=asked.seconds,
         random_state=asked.seed,
@@ -275,7 +278,7 @@ def _leaves(name: str, asked: Request, search: str | None) -> Part:
     counts = np.asarray(learner.transform(asked.table).sum(axis=0)).ravel()
     n_rows = len(asked.table.matrix)
     keep = np.flatnonzero((counts >= _LEAST_ROWS) & (counts <= n_rows - _LEAST_ROWS))
-    names = learner.get_feature_names_out()
+    names = learner.get_feature_names_out() if asked.named else np.arange(len(counts))
     return learn_part(name, "path", asked.table, transformer=learner, names=names, keep=keep)
 
 

@@ -119,7 +119,10 @@ class Workspace:
         self._joint: dict[tuple[str, ...], list[Part]] = {}
 
     def construct(self, source: Source, sizes: Sequence[int], seconds: float) -> list[Piece]:
-        """Run a method; give the choices of its columns that are worth trying."""
+        """Run a method; give the choices of its columns that are worth trying.
+
+        Without any sizes, none is tried: columns are wanted for good then, and have their names.
+        """
         problem = self.problem
         rows = self._rows(source)
         sample = problem if rows is None else problem.take(rows)
@@ -128,7 +131,15 @@ class Workspace:
             # Landmarks are named by their row, so that the others stay, without any weight.
             sample, weights = problem, np.zeros(len(problem.y))
             weights[rows] = 1.0
-        asked = Request(sample.table, sample.codes, weights, problem.task, self.seed, seconds)
+        asked = Request(
+            sample.table,
+            sample.codes,
+            weights,
+            problem.task,
+            self.seed,
+            seconds,
+            named=not sizes or source.readable,
+        )
         part = source.make(asked)
         values = part.compute(problem.table)
         orders: dict[str, NDArray[np.intp]] = {}
@@ -139,7 +150,7 @@ class Workspace:
             ranked = by_residual(self.base, values[:, fresh], target, max(source.sizes))
             orders[RESIDUAL] = fresh[ranked]
         else:
-            orders[OWN] = distinct(self.base, values)
+            orders[OWN] = _fresh(self.base, part, values)
         self._pools[source.name] = part, orders
         return [
             Piece(source.name, order, size)
@@ -165,7 +176,7 @@ class Workspace:
             chosen = part.take(orders[piece.order][: piece.size])
             if found:
                 values = chosen.compute(self.problem.table)
-                fresh = distinct(known, values)[: max(0, room)]
+                fresh = _fresh(known, chosen, values)[: max(0, room)]
                 chosen, values = chosen.take(fresh), values[:, fresh]
                 known = np.hstack([known, values])
             elif len(config.single) > 1:
@@ -206,6 +217,11 @@ class Workspace:
     def columns(self, parts: list[Part]) -> Matrix:
         """Give original and constructed columns of the training rows."""
         return np.hstack([self.base, *(part.compute(self.problem.table) for part in parts)])
+
+
+def _fresh(known: Matrix, part: Part, values: Matrix) -> NDArray[np.intp]:
+    """Give the columns that say something new; leaves of trees overlap little, and are many."""
+    return np.arange(values.shape[1]) if part.kind == "path" else distinct(known, values)
 
 
 def merge(parts: list[Part]) -> list[Part]:
