@@ -19,6 +19,11 @@ def plain(text: object, length: int = 200, style: str = "") -> Text:
     return Text(printable(shorten(str(text), length)), style=style)
 
 
+def say(console: Console, text: object, style: str = "") -> None:
+    """Print one line, however long: it may hold a path that somebody copies."""
+    console.print(plain(text, 1000, style), soft_wrap=True, highlight=False)
+
+
 def table_of(title: str, *columns: str, numbers: int = 0) -> Table:
     """Begin a table; the last columns, as many as said, hold numbers."""
     table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE)

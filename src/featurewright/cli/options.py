@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 import featurewright
-from featurewright.cli.display import plain
+from featurewright.cli.display import say
 from featurewright.cli.problems import UserError
 from featurewright.cli.sources import Source
 
@@ -155,9 +155,7 @@ def ending_well(command: Callable[P, None]) -> Callable[P, None]:
         except _EXPECTED as error:
             if kwargs.get("debug"):
                 sys.stderr.write(traceback.format_exc())
-            error_console().print(
-                plain(f"Error: {_sentence(error)}", 1000, "red"), soft_wrap=True, highlight=False
-            )
+            say(error_console(), f"Error: {_sentence(error)}", "red")
             raise typer.Exit(1) from None
 
     return run
@@ -177,7 +175,7 @@ def tell_encoding(source: Source, console: Console) -> None:
     """Say that a file was not UTF-8 and what was done."""
     if source.recoded:
         told = f"{source.path} is not UTF-8; it was read as Windows-1252."
-        console.print(plain(told, style="yellow"))
+        say(console, told, "yellow")
 
 
 def load_model(path: Path) -> Any:

@@ -175,10 +175,10 @@ def fit(
         write_text(sql, write_sql(model, "my_table", dialect.value))
     if not quiet and not as_json:
         for path in outputs:
-            console.print(display.plain(f"Written: {path}", 400))
+            display.say(console, f"Written: {path}")
         if not outputs:
             hint = "Add --out features.fw to keep the model, --report report.html to see it."
-            console.print(display.plain(hint))
+            display.say(console, hint)
 
 
 def _outputs(table: Path, *paths: Path | None) -> list[Path]:
@@ -210,9 +210,7 @@ def _tell_table(console: Console, training: Any, target: list[str]) -> None:
     """Say what was read."""
     rows, columns = training.X.shape
     listed = ", ".join(map(repr, target))
-    console.print(
-        display.plain(f"{rows} rows, {columns} columns to build on, target {listed}.", 400)
-    )
+    display.say(console, f"{rows} rows, {columns} columns to build on, target {listed}.")
     if training.dropped:
         console.print(
             display.plain(

@@ -110,7 +110,7 @@ def sql(
     check_output(out, model)
     write_text(out, text)
     if not quiet:
-        error_console().print(display.plain(f"Written: {out}", 400))
+        display.say(error_console(), f"Written: {out}")
 
 
 @ending_well
@@ -127,7 +127,7 @@ def report(
     check_output(out, model)
     write_report(fitted, out, model_file=model.name)
     if not quiet:
-        error_console().print(display.plain(f"Written: {out}", 400))
+        display.say(error_console(), f"Written: {out}")
 
 
 @ending_well
