@@ -1,6 +1,6 @@
 """SQL and ONNX beside the models they were written from: differences, sizes and times.
 
-The vehicle silhouettes are fitted as they are, and once more with a tenth of the values replaced by
+scikit-learn's wines are fitted as they are, and once more with a tenth of the values replaced by
 zeros, missing, huge and tiny numbers. Every model is written, run in DuckDB, SQLite and
 onnxruntime, and compared with itself.
 """
@@ -30,7 +30,7 @@ from featurewright import (
     LandmarkKernelFeatures,
     RecursiveSelectiveTransformer,
 )
-from featurewright.datasets import load_vehicle
+from sklearn.datasets import load_wine
 from featurewright.export import to_onnx, to_sql
 
 NASTY = [0.0, -1.0, 1e30, -1e30, 1e-30, np.nan, 16777217.0, 0.1]
@@ -126,11 +126,11 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the Markdown here too")
     options = parser.parse_args()
     warm_up()
-    X, y = load_vehicle(return_X_y=True)
+    X, y = load_wine(return_X_y=True)
     names = [f"c{k}" for k in range(X.shape[1])]
     random = np.random.default_rng(0)
     nasty = np.where(random.random(X.shape) < 0.1, random.choice(NASTY, X.shape), X)
-    tables = {"vehicle": X, "hostile": nasty}
+    tables = {"wine": X, "hostile": nasty}
     lines = []
     for table, values in tables.items():
         frame = pl.DataFrame(np.asarray(values, dtype=float), schema=names)

@@ -42,7 +42,6 @@ PUBLIC = [
 MODULES = ("datasets", "metrics")
 PUBLIC_DATASETS = [
     "load_airfoil",
-    "load_vehicle",
     "make_ringnorm",
     "make_sin_inverse",
     "make_twonorm",

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 Array = NDArray[np.float64]
 
-SURE = 0.9  # one-sided level at which a gain must be above nothing
+SURE = 0.85  # one-sided level at which a gain must be above nothing
 _CLOSE = 0.25  # standard errors within which fewer columns are as good
 
 
@@ -85,7 +85,7 @@ def choose(gains: Mapping[Any, Array], sizes: Mapping[Any, int], test_share: flo
         return nothing
     key = best_key(gains, sizes)
     found = gains[key]
-    needed = float(student.ppf(SURE, n_folds - 1))  # 1.5 for five folds, more for fewer
+    needed = float(student.ppf(SURE, n_folds - 1))  # 1.2 for five folds, more for fewer
     if not found.mean() > needed * corrected_error(found, test_share):
         return nothing
     honest = np.empty(n_folds)

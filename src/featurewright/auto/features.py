@@ -69,7 +69,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         numbers; without one, whole numbers with few different values are classes.
     methods : {"all", "readable"}, str or list of str, default="all"
         What is tried: "forest", "batch", "fctree" and "boosting", which give formulas
-        ("readable"), "landmarks", "paths" and "recursive".
+        ("readable"), "landmarks", "scores", "paths", "formula paths" and "recursive".
     time_budget : float, default=60
         Seconds. The first use after installing compiles the engine, which is not counted. It may
         be overdrawn by a tenth and by the time of one fold.

@@ -68,6 +68,13 @@ METHODS = (
         "LandmarkKernelFeatures, KernelFeatureEnsemble…",
     ),
     Method(
+        "scores",
+        "scores",
+        "what boosted trees that test formulas add up to, one column for each class",
+        "a simple model that should be as good as a boosting machine",
+        "ConstructiveBoosting…",
+    ),
+    Method(
         "paths",
         "indicators",
         "nodes of a forest that a row passes",

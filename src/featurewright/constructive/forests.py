@@ -188,8 +188,8 @@ class ConstructiveExtraTreesClassifier(GrownClassifier, ExtraTreesParameters):
     Examples
     --------
     >>> from featurewright import ConstructiveExtraTreesClassifier
-    >>> from featurewright.datasets import load_vehicle
-    >>> X, y = load_vehicle(return_X_y=True, as_frame=True)
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
     >>> model = ConstructiveExtraTreesClassifier(20, random_state=0).fit(X[::2], y[::2])
     >>> model.score(X[1::2], y[1::2]) > 0.7
     True

@@ -1,5 +1,6 @@
-"""Problems to try things on: artificial ones of the literature and two real tables."""
+"""Problems to try things on: artificial ones of the literature and a real table."""
 
+from featurewright.datasets.airfoil import load_airfoil
 from featurewright.datasets.artificial import (
     make_ringnorm,
     make_sin_inverse,
@@ -7,11 +8,9 @@ from featurewright.datasets.artificial import (
     make_unit_square,
     make_waveform,
 )
-from featurewright.datasets.bundled import load_airfoil, load_vehicle
 
 __all__ = [
     "load_airfoil",
-    "load_vehicle",
     "make_ringnorm",
     "make_sin_inverse",
     "make_twonorm",

@@ -12,6 +12,7 @@ from featurewright.estimators.points import Points
 from featurewright.export.graph import Graph
 from featurewright.export.kernels import kernel_steps
 from featurewright.export.paths import path_steps
+from featurewright.export.trees import score_steps
 from featurewright.landmarks import LandmarkKernelFeatures
 from featurewright.paths import ForestPathEncoder
 from featurewright.recursive import RecursiveSelectiveTransformer
@@ -63,7 +64,8 @@ def _part_steps(graph: Graph, part: Any) -> list[int]:
     if part.transformer is None:
         made = [graph.expression(feature.expression) for feature in part.features]
     else:
-        every = output_steps(graph, part.transformer)
+        scores = part.kind == "score"
+        every = (score_steps if scores else output_steps)(graph, part.transformer)
         made = [every[k] for k in part.keep]
     steps = []
     for step, fill, low, high in zip(made, part.fill, part.low, part.high, strict=True):

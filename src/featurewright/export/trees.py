@@ -51,7 +51,7 @@ def tree_predictions(model: Any, output: str) -> Graph:
     graph.ensemble = Ensemble(model.forest_, test_steps(graph, model), groups)
     scores = [graph.add("score", data=k) for k in range(graph.ensemble.n_scores)]
     if isinstance(model, (GrownRegressor, ConstructiveBoostingRegressor)):
-        _numbers(graph, model, scores)
+        add_numbers(graph, _numbers(graph, model, scores))
     elif isinstance(model, ConstructiveBoostingClassifier):
         add_classes(graph, [model.classes_], [_boosted_shares(graph, model, scores)], output)
     else:
@@ -74,7 +74,30 @@ def _means(graph: Graph, model: Any, scores: list[int]) -> list[int]:
     return [graph.add("ratio", score, count) for score in scores]
 
 
-def _numbers(graph: Graph, model: Any, scores: list[int]) -> None:
+def score_steps(graph: Graph, model: Any) -> list[int]:
+    """Give what boosted trees add up to: numbers, the score of the second of two classes, or all.
+
+    The rest of the graph may be computed in float64; the trees test what is rounded to float32.
+    """
+    wide, graph.narrow = graph.narrow, True
+    graph.ensemble = Ensemble(model.forest_, test_steps(graph, model), model._groups)
+    graph.narrow = wide
+    scores = [graph.add("score", data=k) for k in range(graph.ensemble.n_scores)]
+    if isinstance(model, ConstructiveBoostingRegressor):
+        return _numbers(graph, model, scores)
+    raw = _started(graph, model, scores)
+    return [graph.linear(raw, [-1.0, 1.0])] if len(raw) == 2 else raw
+
+
+def _started(graph: Graph, model: Any, scores: list[int]) -> list[int]:
+    """Add the scores that boosting started from."""
+    return [
+        graph.linear([score], [1.0], float(start))
+        for score, start in zip(scores, model._start, strict=True)
+    ]
+
+
+def _numbers(graph: Graph, model: Any, scores: list[int]) -> list[int]:
     """Give predicted numbers, in the unit of the target."""
     if isinstance(model, ConstructiveBoostingRegressor):
         started = graph.linear(scores, [1.0], float(model._start[0]))
@@ -84,7 +107,7 @@ def _numbers(graph: Graph, model: Any, scores: list[int]) -> None:
     if model._unit != 1.0:
         bounded = [graph.add("clip", step, data=(-1.0, 1.0)) for step in made]
         made = [graph.linear([step], [model._unit]) for step in bounded]
-    add_numbers(graph, made)
+    return made
 
 
 def add_numbers(graph: Graph, steps: list[int]) -> None:
@@ -95,10 +118,7 @@ def add_numbers(graph: Graph, steps: list[int]) -> None:
 
 def _boosted_shares(graph: Graph, model: Any, scores: list[int]) -> list[int]:
     """Give probabilities from the raw scores of boosting."""
-    raw = [
-        graph.linear([score], [1.0], float(start))
-        for score, start in zip(scores, model._start, strict=True)
-    ]
+    raw = _started(graph, model, scores)
     if model._votes:
         parts = [graph.add("expit", graph.linear([step], [2.0])) for step in raw]
     elif model.n_scores_ == 1:
