@@ -18,6 +18,7 @@ import numpy as np
 import onnxruntime
 import polars as pl
 from runner import markdown_table, say, warm_up
+from sklearn.datasets import load_wine
 
 from featurewright import (
     BatchConstructor,
@@ -30,7 +31,6 @@ from featurewright import (
     LandmarkKernelFeatures,
     RecursiveSelectiveTransformer,
 )
-from sklearn.datasets import load_wine
 from featurewright.export import to_onnx, to_sql
 
 NASTY = [0.0, -1.0, 1e30, -1e30, 1e-30, np.nan, 16777217.0, 0.1]

@@ -78,8 +78,8 @@ def test_numbers():
 def test_all_methods_are_tried_and_told():
     auto = quick(methods="all", cv=2).fit(X, PRODUCT)
     tried = [result["method"] for result in auto.results_]
-    assert tried[:9] == [
-        "original", "forest", "batch", "fctree", "boosting", "landmarks", "paths",
+    assert tried[:10] == [
+        "original", "forest", "batch", "fctree", "boosting", "landmarks", "scores", "paths",
         "formula paths", "recursive",
     ]  # fmt: skip
     for result in auto.results_:
@@ -114,6 +114,29 @@ def test_frames_agree():
         outs.append(auto.transform(make(mixed())))
     assert np.array_equal(outs[0], outs[1])
     assert np.array_equal(outs[0], outs[2])
+
+
+def test_one_method_of_trees_at_a_time():
+    auto = quick(methods=["scores", "paths", "formula paths"], cv=2).fit(X, RATIO)
+    assert sum(part.kind in ("score", "path") for part in auto.parts_) == 1
+    labels = [result["method"] for result in auto.results_]
+    assert not [label for label in labels if label.count("paths") + ("scores" in label) > 1]
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_scores_are_those_of_boosting(n_classes):
+    values = np.sin(3 * X[:, 0]) * X[:, 1]
+    cuts = np.quantile(values, np.arange(1, n_classes) / max(1, n_classes))
+    y = np.array(list("abc"))[np.searchsorted(cuts, values)] if n_classes else values
+    auto = quick(methods="scores", cv=2).fit(X, y)
+    assert auto.best_method_ == "scores"
+    names = ["score"] if n_classes < 3 else ["score 0", "score 1", "score 2"]
+    assert list(auto.get_feature_names_out())[-len(names) :] == names
+    (part,) = auto.parts_
+    boosted = part.transformer
+    raw = boosted.decision_function(X) if n_classes else boosted.predict(X)
+    expected = np.clip(raw.reshape(len(X), -1), part.low, part.high)
+    assert np.array_equal(auto.transform(X)[:, -len(names) :], expected)
 
 
 def test_one_row_equals_the_batch():
@@ -173,7 +196,7 @@ def test_several_labels():
     assert auto.scoring_ == "f1_micro"
     assert auto.predict(X).shape == Y.shape
     skipped = {r["method"] for r in auto.results_ if r["status"] == "skipped"}
-    assert skipped == {"recursive"}
+    assert skipped == {"recursive", "scores"}
 
 
 def test_skewed_classes_are_ranked():

@@ -20,9 +20,9 @@ from featurewright import (
     RecursiveSelectiveTransformer,
 )
 from featurewright.auto import AutoFeatures
-from featurewright.auto.features import _unique_names
+from featurewright.auto.originals import unique_names
 from featurewright.auto.parts import learn_part
-from featurewright.export import to_onnx, to_sql
+from featurewright.export import load, save, to_onnx, to_sql
 from featurewright.expressions.sql_form import DIALECTS
 
 
@@ -86,7 +86,7 @@ def with_parts(model: AutoFeatures, frame: pl.DataFrame) -> None:
         )
     model.parts_ = [*model.parts_, *parts]
     columns = [*model.originals_.columns, *(c for part in model.parts_ for c in part.columns)]
-    model.columns_ = _unique_names(columns)
+    model.columns_ = unique_names(columns)
 
 
 def test_dates_and_original_columns(fitted):
@@ -105,6 +105,24 @@ def test_parts_of_every_kind():
     check(model, frame)
     with pytest.raises(ValueError, match=r"Column .* holds dates or times, but an ONNX model"):
         to_onnx(model)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_scores(n_classes, tmp_path):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(240, 3)).round(2)
+    X[::17, 1] = np.nan
+    values = np.sin(3 * X[:, 0]) * X[:, 2]
+    cuts = np.quantile(values, np.arange(1, n_classes) / max(1, n_classes))
+    y = np.array(list("abc"))[np.searchsorted(cuts, values)] if n_classes else values
+    frame = pl.DataFrame(X, schema=["a", "b'", "c"]).fill_nan(None)
+    model = AutoFeatures(methods="scores", time_budget=5, cv=2, random_state=0).fit(frame, y)
+    assert model.best_method_ == "scores"
+    check(model, frame)
+    save(model, tmp_path / "model.fw")
+    again = load(tmp_path / "model.fw")
+    np.testing.assert_array_equal(again.transform(frame), model.transform(frame))
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
 
 
 def test_every_midnight_and_hour_is_on_the_right_day(fitted):

@@ -31,4 +31,4 @@ def warm_up(task: Task, methods: Sequence[str]) -> None:
         source = SOURCES[method]
         if not refusal(source, task, _ROWS, 2):
             small = Task(task.kind, task.n_outputs, 3, 1)
-            source.make(Request(table, y, None, small, seed=0, seconds=5.0))
+            source.make(Request(table, y, None, small, seed=0, seconds=3600.0))
