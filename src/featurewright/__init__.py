@@ -26,6 +26,7 @@ from featurewright.expressions import (
 )
 
 if typing.TYPE_CHECKING:
+    from featurewright.auto import AutoFeatures
     from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
     from featurewright.landmarks import (
         KernelFeatureEnsembleClassifier,
@@ -38,6 +39,7 @@ if typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AutoFeatures",
     "BatchConstructor",
     "Boolean",
     "Category",
@@ -67,6 +69,7 @@ __all__ = [
 
 # Rooms that need much of scikit-learn are imported when one of their names is first used.
 _LATER = {
+    "AutoFeatures": "auto",
     "BatchConstructor": "fctree",
     "FCTreeClassifier": "fctree",
     "FCTreeRegressor": "fctree",

@@ -10,6 +10,7 @@ import featurewright
 from featurewright import datasets, metrics
 
 PUBLIC = [
+    "AutoFeatures",
     "BatchConstructor",
     "Boolean",
     "Category",

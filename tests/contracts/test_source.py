@@ -33,7 +33,7 @@ MAY_IMPORT = {
     **dict.fromkeys(METHODS, SHARED),
     # Ensembles over kernel features may have our learners as members.
     "landmarks": SHARED | {"constructive"},
-    "export": GROWN,
+    "export": SHARED | METHODS | {"auto"},
     "auto": SHARED | METHODS,
     "report": FINISHED,
     "cli": FINISHED | {"report", "datasets"},

@@ -1,0 +1,171 @@
+"""How much of the way from a linear model to the best forest or boosting features go.
+
+On numeric sets: error of the linear model alone, with at most fifty readable formulas, with columns
+of all methods, and of the best of random forest, Extra-Trees, histogram gradient boosting and
+LightGBM. The share of the gap is (linear - with features) / (linear - best). Sets on which the best
+of them is not at least a tenth better than the linear model have no gap to close: they are listed
+apart and are not in the means.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from auto_runs import add_auto_options, evaluate_auto, settings_of, warm_up_auto
+from data import ROOT, SAME_ROWS, check_sets, manifest, numeric_sets
+from runner import (
+    Learner,
+    Settings,
+    Store,
+    Values,
+    add_common_options,
+    column,
+    evaluate,
+    finish,
+    markdown_table,
+    run,
+    show,
+)
+
+OTHERS = (
+    Learner("RF", "RandomForest"),
+    Learner("ET", "ExtraTrees"),
+    Learner("HGB", "HistGradientBoosting"),
+    Learner("LightGBM", "LGBM", {"verbosity": -1}),
+)
+KINDS = {
+    "50 formulas": {"methods": "readable", "n_features_out": 50},
+    "all methods": {"methods": "all"},
+}
+MAX_COLUMNS = 100
+LEAST_ROWS = 200
+LEAST_GAP = 0.1
+WRITE = ROOT / "docs" / "results" / "auto_gap.md"
+
+
+def default_sets() -> list[str]:
+    """Name the numeric sets that are neither tiny nor wide, each once."""
+    return [
+        name
+        for name in numeric_sets()
+        if name not in SAME_ROWS
+        and manifest()[name]["n_features"] <= MAX_COLUMNS
+        and manifest()[name]["n_rows"] >= LEAST_ROWS
+    ]
+
+
+def auto_jobs(name: str, kind: str, options: argparse.Namespace) -> list[Settings]:
+    """List the fits of `AutoFeatures` on a set."""
+    scoring = {} if manifest()[name]["task"] == "regression" else {"scoring": "accuracy"}
+    return [
+        settings_of(name, seed, options, **KINDS[kind], **scoring) for seed in range(options.seeds)
+    ]
+
+
+def other_jobs(name: str, learner: Learner, options: argparse.Namespace) -> list[Settings]:
+    """List the fits of another learner on a set."""
+    return [
+        learner.settings(name, seed, "stratified", options.jobs, max_rows=options.max_rows)
+        for seed in range(options.seeds)
+    ]
+
+
+def work(settings: Settings) -> Values:
+    """Do one job."""
+    return evaluate_auto(settings) if settings["family"] == "AutoFeatures" else evaluate(settings)
+
+
+def best_of(name: str, store: Store, options: argparse.Namespace) -> tuple[str, np.ndarray]:
+    """Return the other learner with the lowest mean error, and its errors."""
+    value = "rmse" if manifest()[name]["task"] == "regression" else "error"
+    found = {
+        learner.label: column(store, other_jobs(name, learner, options), value)
+        for learner in OTHERS
+    }
+    label = min(found, key=lambda label: np.nan_to_num(found[label].mean(), nan=np.inf))
+    return label, found[label]
+
+
+def report(store: Store, options: argparse.Namespace) -> str:
+    """Write everything as Markdown."""
+    rows: dict[bool, list[list[str]]] = {True: [], False: []}
+    shares: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    for name in options.sets:
+        label, best = best_of(name, store, options)
+        jobs = {kind: auto_jobs(name, kind, options) for kind in KINDS}
+        linear = column(store, jobs["50 formulas"], "error_before")
+        errors = {kind: column(store, jobs[kind], "error") for kind in KINDS}
+        if not all(np.isfinite(found).all() for found in (linear, best, *errors.values())):
+            continue
+        gap = linear.mean() - best.mean()
+        is_open = bool(gap >= LEAST_GAP * linear.mean())
+        closed = {kind: (linear.mean() - errors[kind].mean()) / gap for kind in KINDS}
+        cells = [name, show(linear, 3), f"{show(best, 3)} {label}"]
+        for kind in KINDS:
+            cells.append(show(errors[kind], 3))
+            if is_open:
+                cells.append(f"{closed[kind]:.2f}")
+                shares[kind].append(closed[kind])
+        methods = {(store.get(job) or {}).get("method", "") for job in jobs["all methods"]}
+        seconds = column(store, jobs["all methods"], "fit_seconds")
+        rows[is_open].append([*cells, "; ".join(sorted(methods)), f"{seconds.mean():.0f}"])
+    header = ["set", "linear", "best other"]
+    for kind in KINDS:
+        header += [kind, "share"]
+    means = "\n".join(
+        f"- {kind}: mean share {np.mean(found):.2f}, median {np.median(found):.2f}, "
+        f"over {len(found)} sets."
+        for kind, found in shares.items()
+        if found
+    )
+    table = markdown_table([*header, "chosen of all", "s"], rows[True])
+    closed_header = [title for title in header if title != "share"]
+    apart = markdown_table([*closed_header, "chosen of all", "s"], rows[False])
+    return f"""# How far features take a linear model
+
+Error of logistic regression (share of wrong classes) or ridge regression (root mean squared error
+over the spread of the target) on a third of the rows, drawn at random within each class;
+{options.seeds} splits, means ± standard error. {options.budget:g} seconds for each fit of
+`AutoFeatures`, {options.jobs} threads, at most {options.max_rows} rows. Share: (linear − with
+features) / (linear − best other), others being random forest, Extra-Trees, histogram gradient
+boosting and LightGBM at their defaults.
+
+{means}
+
+{table}
+
+## No gap to close
+
+The best other is not a tenth better than the linear model.
+
+{apart}
+"""
+
+
+def main() -> None:
+    """Run and report."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_auto_options(parser, 2)
+    add_common_options(parser)
+    parser.set_defaults(write=Path(WRITE))
+    options = parser.parse_args()
+    options.sets = check_sets(options.sets or default_sets())
+    store = Store("auto_gap", options.reuse)
+    jobs = []
+    for name in options.sets:
+        for learner in OTHERS:
+            jobs += other_jobs(name, learner, options)
+        for kind in KINDS:
+            jobs += auto_jobs(name, kind, options)
+    problems = run(
+        store, jobs, max_minutes=options.max_minutes, work=work, compile_all=warm_up_auto
+    )
+    finish(report(store, options), problems, options.write, store)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Which method to keep, and what that is worth: choosing is optimistic, so it is corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+SURE = 1.0  # corrected standard errors by which a gain must be above nothing
+_CLOSE = 0.5  # standard errors within which fewer columns are as good
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What was kept.
+
+    Parameters
+    ----------
+    key : object
+        The kept choice; None keeps the original columns only.
+    gains : ndarray of shape (n_folds,)
+        Gain in each fold of what the other folds would have chosen: what choosing the best of
+        several flatters is not in it.
+    """
+
+    key: Any
+    gains: Array
+
+
+def corrected_error(gains: Array, test_share: float) -> float:
+    """Give the standard error of a mean over folds whose training rows overlap.
+
+    Nadeau and Bengio (2003): the variance of a fold is multiplied by 1/n + test/train.
+    """
+    if len(gains) < 2:
+        return float("nan")
+    return float(np.sqrt(gains.var(ddof=1) * (1.0 / len(gains) + test_share)))
+
+
+def best_key(gains: Mapping[Any, Array], sizes: Mapping[Any, int]) -> Any:
+    """Give the choice with the fewest columns among those about as good as the best one."""
+    best = max(gains, key=lambda key: (gains[key].mean(), -sizes[key]))
+    close = []
+    for key, found in gains.items():
+        behind = gains[best] - found
+        noise = behind.std(ddof=1) / np.sqrt(len(behind)) if len(behind) > 1 else 0.0
+        if behind.mean() <= _CLOSE * noise:
+            close.append(key)
+    return min(close, key=lambda key: (sizes[key], -gains[key].mean())) if close else best
+
+
+def choose(gains: Mapping[Any, Array], sizes: Mapping[Any, int], test_share: float) -> Choice:
+    """Choose by the gains of all folds; None where no gain is clearly above its noise.
+
+    Parameters
+    ----------
+    gains : mapping
+        Paired differences to the original columns, fold by fold, of each choice.
+    sizes : mapping
+        Number of constructed columns of each.
+    test_share : float
+        Test rows of a fold over its training rows.
+
+    Returns
+    -------
+    Choice
+        What is kept.
+
+    Examples
+    --------
+    >>> gains = {"a": np.array([0.1, 0.12, 0.09]), "b": np.array([-0.1, 0.2, 0.0])}
+    >>> choice = choose(gains, {"a": 5, "b": 5}, 0.5)
+    >>> choice.key, choice.gains.round(2).tolist()
+    ('a', [0.1, 0.12, 0.09])
+    """
+    n_folds = len(next(iter(gains.values()))) if gains else 0
+    nothing = Choice(None, np.zeros(n_folds))
+    if n_folds < 2:
+        return nothing
+    key = best_key(gains, sizes)
+    found = gains[key]
+    if not found.mean() > SURE * corrected_error(found, test_share):
+        return nothing
+    honest = np.empty(n_folds)
+    for fold in range(n_folds):
+        others = {other: np.delete(values, fold) for other, values in gains.items()}
+        honest[fold] = gains[best_key(others, sizes)][fold]
+    if honest.mean() <= 0.0:
+        return nothing
+    return Choice(key, honest)

@@ -1,0 +1,263 @@
+"""The standard estimators, scorers and folds: what `AutoFeatures` measures with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import clone, is_regressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import check_cv as sklearn_check_cv
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import threadpool_limits
+
+from featurewright.estimators.parameters import one_of, whole_number
+from featurewright.trees.threads import one_blas_thread
+
+STANDARD = ("linear", "knn", "boosting")
+# What scikit-learn says of a target with many classes, again and again.
+MANY_CLASSES = "The number of unique classes is greater than 50%"
+_SKEWED = 0.25  # a class smaller than this makes two classes skewed
+_ONE_LARGE = 0.8  # a class larger than this makes several classes skewed
+
+
+class EvenScaler(StandardScaler):
+    """Standardise columns, but give those of two values the distance of one between them.
+
+    Standardised, an indicator of few rows would have values far from 0, and be punished least by a
+    linear model's penalty, or count most among neighbours, although least is known of it.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 0.0], [2.0, 0.0], [6.0, 1.0], [3.0, 0.0]])
+    >>> EvenScaler().fit(X).scale_
+    array([1.87082869, 1.        ])
+    """
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn means and scales.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The columns.
+        y : None
+            Not used.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self
+            The fitted scaler.
+        """
+        super().fit(X, y, sample_weight)
+        values = np.asarray(X)
+        low, high = values.min(axis=0), values.max(axis=0)
+        two = ((values == low) | (values == high)).all(axis=0) & (high > low)
+        self.scale_ = np.where(two, high - low, self.scale_)
+        return self
+
+
+def standard_estimator(name: str, task: str, *, random_state: Any = None) -> Any:
+    """Make a standard estimator for a task.
+
+    Parameters
+    ----------
+    name : {"linear", "knn", "boosting"}
+        Which.
+    task : {"classification", "regression", "multilabel"}
+        For what.
+    random_state : int, RandomState or None
+        Seed.
+
+    Returns
+    -------
+    estimator
+        Not fitted. Columns are brought to one scale first where that matters.
+
+    Examples
+    --------
+    >>> from featurewright.auto import standard_estimator
+    >>> standard_estimator("knn", "regression").steps[-1][0]
+    'kneighborsregressor'
+    """
+    one_of("estimator", name, STANDARD)
+    one_of("task", task, ("classification", "regression", "multilabel"))
+    numbers = task == "regression"
+    if name == "linear":
+        if numbers:
+            return make_pipeline(EvenScaler(), RidgeCV(np.logspace(-2, 4, 13)))
+        logistic: Any = LogisticRegression(max_iter=150)
+        if task == "multilabel":
+            logistic = OneVsRestClassifier(logistic)
+        return make_pipeline(EvenScaler(), logistic)
+    if name == "knn":
+        make = KNeighborsRegressor if numbers else KNeighborsClassifier
+        return make_pipeline(EvenScaler(), make(10))
+    if numbers:
+        return HistGradientBoostingRegressor(random_state=random_state)
+    trees = HistGradientBoostingClassifier(random_state=random_state)
+    return MultiOutputClassifier(trees) if task == "multilabel" else trees
+
+
+def choose_estimator(estimator: Any, task: str, n_outputs: int, seed: int) -> tuple[str, Any]:
+    """Give the estimator to measure with and its name."""
+    if estimator is None or isinstance(estimator, str):
+        name = "linear" if estimator is None else estimator
+        model = standard_estimator(name, task, random_state=seed)
+        if task == "regression" and n_outputs > 1 and name == "boosting":
+            model = MultiOutputRegressor(model)
+        return name, model
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
+        raise TypeError(
+            f"estimator={estimator!r} has no fit and predict, but a scikit-learn classifier or "
+            "regressor is expected: pass one, or 'linear', 'knn' or 'boosting'."
+        )
+    return type(_last(estimator)).__name__, clone(estimator)
+
+
+def _last(estimator: Any) -> Any:
+    """Give the last step of a pipeline, else the estimator itself."""
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
+def choose_scorer(scoring: Any, estimator: Any, task: str, y: NDArray[Any]) -> tuple[str, Any]:
+    """Give the scorer and its name; without one, one that suits the target."""
+    if scoring is None:
+        scoring = _usual_scorer(estimator, task, y)
+    if isinstance(scoring, str):
+        if scoring not in get_scorer_names():
+            raise ValueError(
+                f"scoring={scoring!r} is not known; use a name that "
+                "sklearn.metrics.get_scorer_names() lists, or a callable."
+            )
+        return scoring, check_scoring(estimator, scoring=scoring)
+    if not callable(scoring):
+        raise TypeError(f"scoring={scoring!r} must be the name of a scorer, a callable or None.")
+    return getattr(scoring, "__name__", type(scoring).__name__), scoring
+
+
+def _usual_scorer(estimator: Any, task: str, y: NDArray[Any]) -> str:
+    """Accuracy; where a class is rare, a measure that a constant answer does not win."""
+    if task == "regression":
+        return "r2"
+    if task == "multilabel":
+        return "f1_micro"
+    shares = np.unique(y, return_counts=True)[1] / len(y)
+    if len(shares) == 2 and shares.min() < _SKEWED:
+        ranks = hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")
+        return "roc_auc" if ranks else "balanced_accuracy"
+    return "balanced_accuracy" if shares.max() > _ONE_LARGE else "accuracy"
+
+
+def make_folds(
+    cv: Any, y: NDArray[Any], groups: Any, task: str, seed: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Give the rows of each fold that can be used: two classes to learn, some rows to test."""
+    rows = np.zeros((len(y), 1))
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        cv = _usual_folds(whole_number("cv", cv, 2), y, groups, task, seed)
+        if cv is None:
+            return []
+    splitter = sklearn_check_cv(cv, y, classifier=task == "classification")
+    with warnings.catch_warnings():
+        # A class with fewer rows than folds is missing from some of them, which is all right.
+        warnings.filterwarnings("ignore", message="The least populated class")
+        warnings.filterwarnings("ignore", message=MANY_CLASSES)
+        found = [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(rows, y, groups)]
+    return [
+        (train, test)
+        for train, test in found
+        if len(test) and len(train) and (task != "classification" or len(np.unique(y[train])) > 1)
+    ]
+
+
+def _usual_folds(n_folds: int, y: NDArray[Any], groups: Any, task: str, seed: int) -> Any:
+    """Make the splitter a number of folds stands for; None where there are too few rows."""
+    by_class = task == "classification"
+    if groups is not None:
+        n_groups = len(np.unique(groups))
+        if n_groups < 2:
+            raise ValueError(
+                "groups has one group only, but two or more are needed: one is held out."
+            )
+        n_folds = min(n_folds, n_groups)
+        if by_class and np.unique(y, return_counts=True)[1].max() >= n_folds:
+            return StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+        return GroupKFold(n_folds)
+    n_folds = min(n_folds, len(y))
+    if n_folds < 2:
+        return None
+    if by_class and np.unique(y, return_counts=True)[1].max() >= n_folds:
+        return StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    return KFold(n_folds, shuffle=True, random_state=seed)
+
+
+@contextmanager
+def few_threads(n_jobs: int | None) -> Iterator[None]:
+    """Keep matrix products in one thread, and OpenMP, which boosting uses, in as many as asked for.
+
+    Small products take ten times longer on a busy machine when threads share them, and sums that
+    are taken in another order would make results depend on the number of threads.
+    """
+    with one_blas_thread(), threadpool_limits(effective_n_jobs(n_jobs), user_api="openmp"):
+        yield
+
+
+def fit_estimator(estimator: Any, X: Any, y: NDArray[Any], weights: Any) -> Any:
+    """Fit a copy of an estimator, with the weights where it takes them."""
+    model = clone(estimator)
+    if y.ndim == 1 and len(np.unique(y)) == 1:
+        # Most classifiers refuse a single class, and there is nothing to learn of numbers.
+        return (DummyRegressor() if is_regressor(model) else DummyClassifier()).fit(X, y)
+    parameters = {} if weights is None else _weight_parameters(model, weights)
+    with warnings.catch_warnings():
+        # A solver that has not quite converged is as good as any other model to compare with.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", message="Label .* is present in all")
+        warnings.filterwarnings("ignore", message=MANY_CLASSES)
+        return model.fit(X, y, **parameters)
+
+
+def _weight_parameters(model: Any, weights: Any) -> dict[str, Any]:
+    """Name the weights as `fit` wants them."""
+    if isinstance(model, Pipeline):
+        name, last = model.steps[-1]
+        return {f"{name}__sample_weight": weights} if _takes_weights(last) else {}
+    return {"sample_weight": weights} if _takes_weights(model) else {}
+
+
+def _takes_weights(model: Any) -> bool:
+    """Tell whether an estimator's fit takes weights."""
+    inner = getattr(model, "estimator", model)
+    return has_fit_parameter(model, "sample_weight") and has_fit_parameter(inner, "sample_weight")
+
+
+def measure(scorer: Any, model: Any, X: Any, y: NDArray[Any], weights: Any = None) -> float:
+    """Score a fitted model on held-out rows, with their weights where the scorer takes them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        warnings.filterwarnings("ignore", message=MANY_CLASSES)
+        warnings.filterwarnings("ignore", message="y_pred contains classes not in y_true")
+        if weights is not None and weights.sum() > 0:
+            try:
+                return float(scorer(model, X, y, sample_weight=weights))
+            except TypeError:  # a scorer without weights
+                pass
+        return float(scorer(model, X, y))

@@ -1,0 +1,452 @@
+"""`AutoFeatures`: better features for a table and a target, within a time budget."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from featurewright.auto.choice import corrected_error
+from featurewright.auto.estimators import (
+    STANDARD,
+    choose_estimator,
+    choose_scorer,
+    few_threads,
+    fit_estimator,
+    make_folds,
+    standard_estimator,
+)
+from featurewright.auto.originals import OutputColumn
+from featurewright.auto.parts import Part
+from featurewright.auto.profile import profile_columns
+from featurewright.auto.reading import TableReader, learn_reader
+from featurewright.auto.search import FAILURES, ORIGINAL, Clock, Search
+from featurewright.auto.sources import SOURCES, Task, chosen_methods
+from featurewright.auto.targets import read_target
+from featurewright.auto.warming import warm_up
+from featurewright.auto.workspace import Config, Problem, Workspace
+from featurewright.estimators.parameters import check_jobs, number, one_of, whole_number
+from featurewright.expressions import Feature
+from featurewright.tables import (
+    check_input_names,
+    check_weights,
+)
+
+_logger = logging.getLogger("featurewright")
+_LEAST_ROWS = 10  # rows below which nothing is constructed
+
+
+def _model_has(method: str) -> Any:
+    """Tell whether the fitted model has a method."""
+    return lambda self: not hasattr(self, "model_") or hasattr(self.model_, method)
+
+
+class AutoFeatures(TransformerMixin, BaseEstimator):
+    """Find columns that make an estimator better, prove it on held-out rows, and compute them.
+
+    The methods of this package are run inside the folds of a cross-validation, one fold after the
+    other, within a time budget. Columns of several methods are joined where that adds up. What is
+    clearly better than the original columns on held-out rows is fitted once more on all rows; where
+    nothing is, the answer is to keep the original columns only.
+
+    Tables may hold numbers, booleans, strings and categories, dates, times and durations, and
+    missing values. Columns that are constant, empty or look like identifiers are left out.
+
+    Parameters
+    ----------
+    estimator : estimator, {"linear", "knn", "boosting"} or None, default=None
+        The model that the features are for. None is "linear": logistic regression or ridge
+        regression on standardised columns. A classifier makes classes of the target, a regressor
+        numbers; without one, whole numbers with few different values are classes.
+    methods : {"all", "readable"}, str or list of str, default="all"
+        What is tried: "forest", "batch", "fctree" and "boosting", which give formulas
+        ("readable"), "landmarks", "paths" and "recursive".
+    time_budget : float, default=60
+        Seconds. The first use after installing compiles the engine, which is not counted. It may
+        be overdrawn by a tenth and by the time of one fold.
+    n_features_out : int or None, default=None
+        Largest number of constructed columns; what held-out rows like best by default.
+    scoring : str, callable or None, default=None
+        A scorer of scikit-learn. By default accuracy, or where a class is rare the area under the
+        ROC curve (two classes) or balanced accuracy; R2 for numbers; micro-averaged F1 for
+        several labels.
+    cv : int, splitter or iterable, default=5
+        Folds. A number makes shuffled folds, by class, and whole groups where `groups` are given.
+    max_size : int, default=5
+        Largest number of symbols in a formula.
+    random_state : int, RandomState or None, default=None
+        Seed. The same seed gives the same result for any `n_jobs`, as long as the time budget does
+        not end the search.
+    n_jobs : int or None, default=None
+        Threads of the methods.
+    verbose : int, default=0
+        Whether to log what is tried.
+
+    Attributes
+    ----------
+    task_ : {"classification", "regression", "multilabel"}
+        What the target was taken for.
+    classes_ : ndarray or list of ndarray
+        The classes, where there are any.
+    results_ : list of dict
+        Every method tried, the original columns first: scores and gains by fold, time, number of
+        constructed columns. These are the gains of the best choice of each method: see `gain_`.
+    best_method_ : str
+        What was kept; "original" keeps the original columns only.
+    features_ : list of Feature
+        The formulas among the constructed columns.
+    baseline_score_, score_ : float
+        Mean held-out score with the original columns, and with what was kept.
+    gain_, gain_std_ : float
+        Their difference and its standard error, corrected for folds whose training rows overlap.
+    gain_per_fold_ : ndarray
+        The gain in each fold of what the other folds would have chosen, so that it is not
+        flattered by choosing.
+    scoring_ : str
+        Name of the scorer.
+    left_out_ : dict
+        Columns that are not used, and why.
+    estimator_scores_ : list of dict
+        Held-out scores before and after, by fold, of the estimator and, if there was time, of the
+        standard ones.
+    columns_ : tuple of OutputColumn
+        What `transform` gives.
+    reader_ : TableReader
+        How a raw table becomes the table that features are made from.
+    originals_ : Originals
+        How that becomes the original columns of the output.
+    parts_ : list of Part
+        The constructed columns, by method.
+    model_ : estimator
+        The estimator fitted on the output for all rows.
+    profile_ : dict
+        The columns of the output beside the target.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, where the table had names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from featurewright import AutoFeatures
+    >>> X = np.random.default_rng(0).normal(size=(300, 4))
+    >>> y = X[:, 0] * X[:, 1] > 0
+    >>> auto = AutoFeatures(methods="batch", time_budget=20, random_state=0).fit(X, y)
+    >>> auto.best_method_, auto.features_[0].name
+    ('batch', 'x0 * x1')
+    >>> auto.gain_ > 0.3
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        methods: Any = "all",
+        time_budget: float = 60,
+        n_features_out: int | None = None,
+        scoring: Any = None,
+        cv: Any = 5,
+        max_size: int = 5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.methods = methods
+        self.time_budget = time_budget
+        self.n_features_out = n_features_out
+        self.scoring = scoring
+        self.cv = cv
+        self.max_size = max_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+    # Fitting ------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Search for columns that help.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The table.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, numbers, or 0 and 1 for each of several labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, for the methods and for estimators that take them.
+        groups : array-like of shape (n_samples,), optional
+            Rows of one group are held out together.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
+        methods = self._check()
+        if y is None:
+            raise ValueError(
+                "AutoFeatures requires y to be passed, but the target y is None; give classes or "
+                "numbers."
+            )
+        reader, table, left_out = learn_reader(self, X)
+        n_rows = len(table.matrix)
+        target = read_target(y, n_rows, self.estimator)
+        self.task_: str = target.task
+        self.target_name_: str | None = target.name
+        if target.classes is not None:
+            self.classes_: Any = target.classes
+        labels, codes = target.labels, target.codes
+        weights = check_weights(sample_weight, n_rows)
+        if groups is not None:
+            groups = np.asarray(groups)
+            if len(groups) != n_rows:
+                raise ValueError(
+                    f"groups has {len(groups)} entries, but X has {n_rows} rows: pass one group "
+                    "for each row."
+                )
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max - 1000))
+        n_outputs = 1 if codes.ndim == 1 else codes.shape[1]
+        name, estimator = choose_estimator(self.estimator, self.task_, n_outputs, seed)
+        self.scoring_, scorer = choose_scorer(self.scoring, estimator, self.task_, labels)
+        self.reader_: TableReader = reader
+        self.left_out_: dict[str, str] = left_out
+        task = Task(self.task_, n_outputs, self.max_size, self.n_jobs)
+        problem = Problem(table, labels, codes, weights, task, self.n_features_out)
+        folds = make_folds(self.cv, labels, groups, self.task_, seed)
+        warm_up(task, methods)
+        with few_threads(self.n_jobs):
+            self._run(problem, folds, methods, (name, estimator, scorer), seed)
+        return self
+
+    def _run(
+        self,
+        problem: Problem,
+        folds: list[Any],
+        methods: list[str],
+        measured_with: tuple[str, Any, Any],
+        seed: int,
+    ) -> None:
+        """Search, choose, and fit once more on all rows."""
+        name, estimator, scorer = measured_with
+        clock = Clock(self.time_budget)
+        search = Search(
+            problem,
+            folds,
+            (estimator, scorer),
+            methods,
+            seed=seed,
+            clock=clock,
+            listen=self._notify,
+        )
+        config, gains = ORIGINAL, np.zeros(0)
+        if folds and len(problem.y) >= _LEAST_ROWS:
+            search.run()
+            config, gains = search.decide()
+        self._note(search, config, gains)
+        self._refit(search, config)
+        self._score_others(search, config, name)
+        self._notify(
+            {
+                "method": self.best_method_,
+                "stage": "done",
+                "seconds": clock.spent,
+                "best_method": self.best_method_,
+                "best_score": self.score_,
+                "baseline": self.baseline_score_,
+            }
+        )
+
+    def _check(self) -> list[str]:
+        """Refuse parameters that make no sense; give the methods asked for."""
+        number("time_budget", self.time_budget, above=0.0)
+        if self.n_features_out is not None:
+            whole_number("n_features_out", self.n_features_out, 1, other="None")
+        whole_number("max_size", self.max_size, 1)
+        check_jobs(self.n_jobs)
+        if isinstance(self.estimator, str):
+            one_of("estimator", self.estimator, STANDARD)
+        return chosen_methods(self.methods)
+
+    def _note(self, search: Search, config: Config, gains: NDArray[np.float64]) -> None:
+        """Keep what the search found."""
+        self.results_: list[dict[str, Any]] = search.results()
+        self.best_method_ = config.label
+        base = list(search.scores[ORIGINAL].values())
+        self.baseline_score_ = float(np.mean(base)) if base else float("nan")
+        self.gain_per_fold_ = gains if len(gains) else np.zeros(len(base))
+        self.gain_ = float(self.gain_per_fold_.mean()) if base else 0.0
+        error = corrected_error(self.gain_per_fold_, search.test_share) if base else 0.0
+        self.gain_std_ = 0.0 if np.isnan(error) else error
+        self.score_ = self.baseline_score_ + self.gain_
+
+    def _refit(self, search: Search, config: Config) -> None:
+        """Construct and fit once more, on all rows."""
+        problem, clock = search.problem, search.clock
+        space = Workspace(problem, search.seed)
+        self.parts_: list[Part] = []
+        try:
+            for method in config.methods:
+                space.construct(SOURCES[method], (), max(1.0, clock.left))
+            self.parts_ = space.parts(config)
+        except FAILURES as error:
+            self.best_method_ = "original"
+            self.gain_, self.gain_std_, self.score_ = 0.0, 0.0, self.baseline_score_
+            self.gain_per_fold_ = np.zeros(len(self.gain_per_fold_))
+            _logger.warning("%s failed on all rows, original columns kept: %s", config.label, error)
+        self.originals_ = space.originals
+        self.columns_: tuple[OutputColumn, ...] = _unique_names(
+            [*space.originals.columns, *(c for part in self.parts_ for c in part.columns)]
+        )
+        self.features_: list[Feature] = [f for part in self.parts_ for f in part.features]
+        columns = space.columns(self.parts_)
+        self.model_ = fit_estimator(search.estimator, columns, problem.y, problem.weights)
+        labels = getattr(self, "classes_", None) if self.task_ == "classification" else None
+        self.profile_ = profile_columns(
+            columns,
+            [column.name for column in self.columns_],
+            problem.codes,
+            self.task_,
+            class_labels=None if labels is None else labels.tolist(),
+        )
+
+    def _score_others(self, search: Search, config: Config, name: str) -> None:
+        """Score the standard estimators before and after too, as far as there is time."""
+        before = [search.scores[ORIGINAL][n] for n in sorted(search.scores[ORIGINAL])]
+        after = [search.scores[config][n] for n in sorted(search.scores[config])]
+        self.estimator_scores_ = [{"estimator": name, "before": before, "after": after}]
+        if config == ORIGINAL or self.best_method_ == "original":
+            return
+        for other in STANDARD:
+            if other == name:
+                continue
+            model = standard_estimator(other, self.task_, random_state=0)
+            entry: dict[str, Any] = {"estimator": other, "before": [], "after": []}
+            try:
+                for at in range(len(after)):
+                    if search.clock.left <= 0:
+                        break
+                    entry["before"].append(search.folds[at].score(ORIGINAL, model, search.scorer))
+                    entry["after"].append(search.folds[at].score(config, model, search.scorer))
+            except FAILURES:
+                continue  # such as a scorer that this estimator cannot serve
+            if len(entry["after"]) == len(after):
+                self.estimator_scores_.append(entry)
+
+    def _notify(self, event: dict[str, Any]) -> None:
+        """Hear what was tried: a subclass may show it; `verbose` logs it.
+
+        The dict has method, stage, seconds, best_method, best_score and baseline.
+        """
+        if self.verbose:
+            _logger.warning(
+                "%.1f s, %s, %s: best so far %s, %s %.4f (original columns %.4f)",
+                event["seconds"],
+                event["method"],
+                event["stage"],
+                event["best_method"],
+                self.scoring_,
+                event["best_score"],
+                event["baseline"],
+            )
+
+    # Using --------------------------------------------------------------------------------------
+
+    def _columns(self, X: Any) -> NDArray[np.float64]:
+        """Compute the output as an array, whatever `set_output` says."""
+        check_is_fitted(self)
+        table = self.reader_.read(self, X)
+        base = self.originals_.compute(np.asarray(table.matrix, np.float64))
+        return np.hstack([base, *(part.compute(table) for part in self.parts_)])
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Compute the original columns as numbers, and the constructed ones.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows, with the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            Finite numbers; `columns_` and `get_feature_names_out` say what they are.
+        """
+        return self._columns(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Name the columns that `transform` gives.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Checked against the names seen in `fit`.
+
+        Returns
+        -------
+        ndarray of str
+            Original columns, and the formulas of the others.
+        """
+        check_is_fitted(self)
+        if input_features is not None:
+            check_input_names(self.reader_.input_schema, input_features)
+        return np.array([column.name for column in self.columns_], dtype=object)
+
+    @available_if(_model_has("predict"))
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict with the estimator fitted on the output for all training rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions.
+        """
+        return np.asarray(self.model_.predict(self._columns(X)))
+
+    @available_if(_model_has("predict_proba"))
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the probability of each class with the estimator.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities.
+        """
+        return np.asarray(self.model_.predict_proba(self._columns(X)))
+
+
+def _unique_names(columns: list[OutputColumn]) -> tuple[OutputColumn, ...]:
+    """Tell columns apart that would have one name."""
+    taken: set[str] = set()
+    found = []
+    for column in columns:
+        name = column.name
+        while name in taken:
+            name += "'"
+        taken.add(name)
+        found.append(OutputColumn(name, column.kind, column.source))
+    return tuple(found)

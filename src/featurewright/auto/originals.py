@@ -1,0 +1,141 @@
+"""The original columns as finite numbers, for any estimator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featurewright.expressions import Domain
+from featurewright.tables import Schema
+
+Matrix = NDArray[np.float64]
+
+MAX_LEVELS = 30  # levels of a category that become columns of their own
+_LEAST_ROWS = 2  # rows that a level needs for that
+
+
+@dataclass(frozen=True)
+class OutputColumn:
+    """One column of the output.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    kind : str
+        "number", "missing" (1 where the value is missing), "level" (1 where the row has it) or
+        "frequency" (how often the row's label is) of an original column; "formula", "landmark",
+        "component" or "path" of a constructed one.
+    source : str
+        The original column, or the method that constructed it.
+
+    Examples
+    --------
+    >>> OutputColumn("colour = red", "level", "colour").kind
+    'level'
+    """
+
+    name: str
+    kind: str
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Originals:
+    """What `fit` learned to turn encoded rows into finite numbers.
+
+    Parameters
+    ----------
+    columns : tuple of OutputColumn
+        The result.
+    steps : tuple of (str, int, float)
+        For each of them its kind, the position in the encoded table, and the number it needs: the
+        fill of a "number", the code of a "level".
+    frequencies : dict of int to ndarray
+        Share of the training rows of each level, by position of the category.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from featurewright.tables import encode, learn_schema
+    >>> frame = pl.DataFrame({"size": [1.0, None, 5.0], "colour": ["red", "blue", "blue"]})
+    >>> schema = learn_schema(frame)
+    >>> originals = learn_originals(encode(schema, frame), schema)
+    >>> [column.name for column in originals.columns]
+    ['size', 'size is missing', 'colour = blue']
+    >>> originals.compute(encode(schema, frame))
+    array([[1., 0., 0.],
+           [3., 1., 1.],
+           [5., 0., 1.]])
+    """
+
+    columns: tuple[OutputColumn, ...]
+    steps: tuple[tuple[str, int, float], ...]
+    frequencies: dict[int, Matrix]
+
+    def compute(self, matrix: Matrix) -> Matrix:
+        """Compute the columns of encoded rows."""
+        out = np.empty((len(matrix), len(self.steps)))
+        for place, (kind, at, value) in enumerate(self.steps):
+            column = matrix[:, at]
+            if kind == "number":
+                out[:, place] = np.where(np.isnan(column), value, column)
+            elif kind == "missing":
+                out[:, place] = np.isnan(column)
+            elif kind == "level":
+                out[:, place] = column == value
+            else:
+                shares = self.frequencies[at]
+                codes = np.where(np.isnan(column), 0.0, column).astype(np.intp)
+                out[:, place] = np.where(np.isnan(column), 0.0, shares[codes])
+        return out
+
+
+def learn_originals(matrix: NDArray[np.floating[Any]], schema: Schema) -> Originals:
+    """Learn fills, indicators and levels from training rows."""
+    columns: list[OutputColumn] = []
+    steps: list[tuple[str, int, float]] = []
+    frequencies: dict[int, Matrix] = {}
+    taken = set(schema.names)
+
+    def add(name: str, kind: str, at: int, value: float) -> None:
+        while kind != "number" and name in taken:
+            name += "'"
+        taken.add(name)
+        columns.append(OutputColumn(name, kind, schema.names[at]))
+        steps.append((kind, at, value))
+
+    for at, name in enumerate(schema.names):
+        values = np.asarray(matrix[:, at], dtype=np.float64)
+        known = values[~np.isnan(values)]
+        if schema.domains[at] == Domain.CATEGORY:
+            levels = schema.levels[at] or ()
+            counts = np.bincount(known.astype(np.intp), minlength=len(levels))
+            chosen = _common_levels(counts)
+            if len(chosen) == 2 and len(known) == len(values):
+                chosen = chosen[:1]  # the second says the same
+            for code in chosen:
+                add(f"{name} = {levels[code]}", "level", at, float(code))
+            if len(chosen) < np.count_nonzero(counts) - 1:
+                frequencies[at] = counts / max(1, len(values))
+                add(f"frequency of {name}", "frequency", at, 0.0)
+            continue
+        fill = float(np.median(known)) if len(known) else 0.0
+        if schema.domains[at] == Domain.BOOLEAN:
+            fill = float(fill > 0.5)
+        add(name, "number", at, fill)
+        if 0 < len(known) < len(values):
+            add(f"{name} is missing", "missing", at, 0.0)
+    return Originals(tuple(columns), tuple(steps), frequencies)
+
+
+def _common_levels(counts: NDArray[np.intp]) -> list[int]:
+    """Give the codes of the levels that become columns: the common ones, in the order of codes."""
+    enough = np.flatnonzero(counts >= _LEAST_ROWS)
+    if not len(enough):
+        enough = np.flatnonzero(counts)
+    most = enough[np.argsort(-counts[enough], kind="stable")[:MAX_LEVELS]]
+    return sorted(int(code) for code in most)

@@ -1,0 +1,353 @@
+"""The reader of raw tables: which columns are used, which are left out, dates as numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from featurewright.auto.dates import (
+    DAY,
+    WEEKDAYS,
+    Seconds,
+    TimeKind,
+    date_parts,
+    pair_names,
+    read_seconds,
+    time_kind,
+)
+from featurewright.expressions import Domain
+from featurewright.tables import EncodedTable, Schema, apply_table, encode, fit_table, learn_schema
+
+Matrix = NDArray[np.float64]
+
+_FEW = 20  # rows below which nothing is called an identifier
+_DISTINCT = 0.9  # share of different labels above which text is an identifier
+_REPEATS = 10.0  # repetitions chance would have made of numbers that never repeat
+_MAX_DATES = 6  # more date columns than this make no differences
+_ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|guid|key|index|rownum|row)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class DerivedColumn:
+    """One column of the table that features are made from.
+
+    Parameters
+    ----------
+    name : str
+        Its name: that of a column of the raw table, or such as "when: month" or "end - start".
+    source : str
+        The raw column, for a difference the first one.
+    part : str
+        "value" for a column taken as it is; of a date "year", "month", "day", "weekday", "hour",
+        "minute" or "days" (since `base`, with fractions); "seconds" of a duration or a time of
+        day; "difference" of two dates in days.
+    other : str
+        Of a difference, the raw column that is subtracted, else "".
+    base : float
+        Of "days", the day counted as 0, in days since 1970-01-01.
+
+    Examples
+    --------
+    >>> DerivedColumn("when: month", "when", "month")
+    DerivedColumn(name='when: month', source='when', part='month', other='', base=0.0)
+    """
+
+    name: str
+    source: str
+    part: str
+    other: str = ""
+    base: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class TableReader:
+    """What `fit` learned to turn a raw table into the table that features are made from.
+
+    Plain columns come first, in the order of the raw table, then what dates became.
+
+    Parameters
+    ----------
+    names_in : tuple of str
+        All columns of the raw table.
+    places : tuple of int
+        Positions of the plain columns that are used.
+    plain : Schema
+        What these are.
+    times : tuple of (str, int, TimeKind)
+        Name, position and kind of the columns of dates, durations and times that are used.
+    columns : tuple of DerivedColumn
+        The result, one entry for each column.
+    schema : Schema
+        The result's names, domains and levels.
+    whole : Schema or None
+        All columns, where the training table was an array.
+
+    Examples
+    --------
+    >>> import datetime as dt
+    >>> import polars as pl
+    >>> from sklearn.base import BaseEstimator
+    >>> days = [dt.date(2024, 1, 30), dt.date(2024, 2, 2)]
+    >>> frame = pl.DataFrame({"size": [1.5, 2.5], "when": days})
+    >>> reader, table, left_out = learn_reader(BaseEstimator(), frame)
+    >>> [column.name for column in reader.columns]
+    ['size', 'when: month', 'when: day', 'when: weekday', 'when: days']
+    >>> table.matrix[:, -1]
+    array([0., 3.])
+    """
+
+    names_in: tuple[str, ...]
+    places: tuple[int, ...]
+    plain: Schema
+    times: tuple[tuple[str, int, TimeKind], ...]
+    columns: tuple[DerivedColumn, ...]
+    schema: Schema
+    whole: Schema | None
+
+    @property
+    def input_schema(self) -> Schema:
+        """Names of all columns of the raw table."""
+        n_columns = len(self.names_in)
+        blank = np.full(n_columns, Domain.REAL, dtype=np.int8)
+        return Schema(self.names_in, self.plain.given_names, blank, (None,) * n_columns)
+
+    def read(self, estimator: BaseEstimator, X: Any) -> EncodedTable:
+        """Read a later table, checking its columns against those of the fit."""
+        frame = _as_frame(X)
+        if frame is None:
+            schema = _numbers_only(self) if self.whole is None else self.whole
+            matrix = apply_table(estimator, schema, X, dtype=np.float64)
+            return EncodedTable(np.ascontiguousarray(matrix[:, list(self.places)]), self.schema)
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        plain = _read_plain(frame, self.places, self.plain)
+        seconds = {
+            name: read_seconds(name, frame[:, place], kind) for name, place, kind in self.times
+        }
+        derived = self.columns[len(self.places) :]
+        return EncodedTable(_join(plain, seconds, derived), self.schema)
+
+
+def learn_reader(
+    estimator: BaseEstimator, X: Any
+) -> tuple[TableReader, EncodedTable, dict[str, str]]:
+    """Learn to read a table: kinds of columns, what to leave out and why, parts of dates.
+
+    Sets ``n_features_in_`` and, where the table has names, ``feature_names_in_`` of the estimator.
+    """
+    frame = _as_frame(X)
+    if frame is None:
+        return _learn_array(estimator, X)
+    validate_data(estimator, X, reset=True, skip_check_array=True)
+    names = _names(frame)
+    kinds = [
+        None if series.null_count() == len(series) else time_kind(series)
+        for series in frame.iter_columns()
+    ]
+    is_plain = [place for place, kind in enumerate(kinds) if kind is None]
+    whole = _learn_plain(frame, is_plain, names)
+    matrix = _read_plain(frame, is_plain, whole)
+    left_out = {
+        names[place]: reason
+        for at, place in enumerate(is_plain)
+        if (reason := _reason(matrix[:, at], whole, at))
+    }
+    seconds: dict[str, Seconds] = {}
+    times = []
+    for place, kind in enumerate(kinds):
+        if kind is None:
+            continue
+        values = read_seconds(names[place], frame[:, place], kind)
+        if len(np.unique(values)) < 2:
+            left_out[names[place]] = "has the same value in every row"
+            continue
+        seconds[names[place]] = values
+        times.append((names[place], place, kind))
+    kept = [at for at, place in enumerate(is_plain) if names[place] not in left_out]
+    if not kept and not times:
+        kept = list(range(len(is_plain)))  # something must be left to learn from
+        left_out = {}
+    derived = _derive(seconds, {name: kind for name, _, kind in times}, set(names))
+    plain = _subset(whole, kept)
+    columns = tuple(DerivedColumn(name, name, "value") for name in plain.names) + derived
+    schema = _with_derived(plain, derived)
+    reader = TableReader(
+        names, tuple(is_plain[at] for at in kept), plain, tuple(times), columns, schema, None
+    )
+    table = EncodedTable(_join(matrix[:, kept], seconds, derived), schema)
+    return reader, table, left_out
+
+
+def _learn_array(
+    estimator: BaseEstimator, X: Any
+) -> tuple[TableReader, EncodedTable, dict[str, str]]:
+    """Learn to read an array of numbers."""
+    matrix, whole = fit_table(estimator, X, dtype=np.float64, order="C")
+    left_out = {
+        name: reason
+        for at, name in enumerate(whole.names)
+        if (reason := _reason(matrix[:, at], whole, at))
+    }
+    kept = [at for at, name in enumerate(whole.names) if name not in left_out]
+    if not kept:
+        kept, left_out = list(range(whole.n_columns)), {}
+    plain = _subset(whole, kept)
+    columns = tuple(DerivedColumn(name, name, "value") for name in plain.names)
+    reader = TableReader(whole.names, tuple(kept), plain, (), columns, plain, whole)
+    return reader, EncodedTable(np.ascontiguousarray(matrix[:, kept]), plain), left_out
+
+
+def _reason(values: NDArray[np.floating[Any]], schema: Schema, at: int) -> str:
+    """Say why a column is left out; "" where it is not."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return "has no values"
+    distinct = len(np.unique(known))
+    if distinct == 1 and len(known) == len(values):
+        return "has the same value in every row"
+    if len(known) < _FEW:
+        return ""
+    if schema.domains[at] == Domain.CATEGORY:
+        if distinct > _DISTINCT * len(known):
+            return "looks like an identifier: nearly every row has another label"
+        return ""
+    if distinct < len(known) or np.any(known != np.floor(known)):
+        return ""
+    # Random whole numbers from so small a range would repeat about n²/2r times.
+    spread = float(known.max() - known.min()) + 1.0
+    repeats = len(known) ** 2 / (2.0 * spread)
+    if repeats > _REPEATS or _ID_NAME.search(schema.names[at]):
+        return "looks like an identifier: whole numbers, another one in every row"
+    return ""
+
+
+def _derive(
+    seconds: dict[str, Seconds], kinds: dict[str, TimeKind], taken: set[str]
+) -> tuple[DerivedColumn, ...]:
+    """List the columns that dates, durations and times become: those that vary."""
+    derived = []
+    for name, values in seconds.items():
+        if kinds[name] is not TimeKind.DATE:
+            derived.append(DerivedColumn(_free(f"{name}: seconds", taken), name, "seconds"))
+            continue
+        for part, found in date_parts(values).items():
+            if len(np.unique(found[~np.isnan(found)])) > 1:
+                derived.append(DerivedColumn(_free(f"{name}: {part}", taken), name, part))
+        base = float(np.floor(np.nanmin(values) / DAY))
+        derived.append(DerivedColumn(_free(f"{name}: days", taken), name, "days", "", base))
+    dates = [name for name in seconds if kinds[name] is TimeKind.DATE]
+    if len(dates) <= _MAX_DATES:
+        derived += [
+            DerivedColumn(_free(f"{later} - {earlier}", taken), later, "difference", earlier)
+            for later, earlier in pair_names(dates)
+        ]
+    return tuple(derived)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Give a name that no other column has, and take it."""
+    while name in taken:
+        name += "'"
+    taken.add(name)
+    return name
+
+
+def _join(plain: Matrix, seconds: dict[str, Seconds], derived: tuple[DerivedColumn, ...]) -> Matrix:
+    """Put plain columns and what dates became side by side."""
+    parts = {
+        name: date_parts(values)
+        for name, values in seconds.items()
+        if any(column.source == name for column in derived)
+    }
+    out = np.empty((len(plain), plain.shape[1] + len(derived)))
+    out[:, : plain.shape[1]] = plain
+    for place, column in enumerate(derived, start=plain.shape[1]):
+        values = seconds[column.source]
+        if column.part == "seconds":
+            out[:, place] = values
+        elif column.part == "days":
+            out[:, place] = values / DAY - column.base
+        elif column.part == "difference":
+            out[:, place] = (values - seconds[column.other]) / DAY
+        else:
+            out[:, place] = parts[column.source][column.part]
+    return out
+
+
+def _with_derived(plain: Schema, derived: tuple[DerivedColumn, ...]) -> Schema:
+    """Describe plain columns and what dates became."""
+    weekday = [column.part == "weekday" for column in derived]
+    domains = [Domain.CATEGORY if is_label else Domain.REAL for is_label in weekday]
+    return Schema(
+        names=(*plain.names, *(column.name for column in derived)),
+        given_names=plain.given_names,
+        domains=np.concatenate([plain.domains, np.array(domains, np.int8)]),
+        levels=(*plain.levels, *(WEEKDAYS if is_label else None for is_label in weekday)),
+    )
+
+
+def _subset(schema: Schema, kept: list[int]) -> Schema:
+    """Describe some of the columns."""
+    return Schema(
+        names=tuple(schema.names[at] for at in kept),
+        given_names=schema.given_names,
+        domains=schema.domains[kept],
+        levels=tuple(schema.levels[at] for at in kept),
+    )
+
+
+def _numbers_only(reader: TableReader) -> Schema:
+    """Describe all columns of a frame for reading an array in its place; refuse where dates are."""
+    if reader.times:
+        raise TypeError(
+            f"X is an array of numbers, but column {reader.times[0][0]!r} held dates or times when "
+            "the model was fitted: pass a data frame with the columns of the fit."
+        )
+    domains = np.full(len(reader.names_in), Domain.REAL, dtype=np.int8)
+    domains[list(reader.places)] = reader.plain.domains
+    levels: list[Any] = [None] * len(reader.names_in)
+    for place, own in zip(reader.places, reader.plain.levels, strict=True):
+        levels[place] = own
+    return Schema(reader.names_in, reader.plain.given_names, domains, tuple(levels))
+
+
+def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """Wrap a data frame that the door of tables would read as one; None for anything else."""
+    if not nw.dependencies.is_into_dataframe(X):
+        return None
+    names = X.column_names if nw.dependencies.is_pyarrow_table(X) else X.columns
+    if len(set(names)) < len(names) or 0 in X.shape:
+        learn_schema(X)  # refuses it with a sentence of its own
+    return nw.from_native(X, eager_only=True)
+
+
+def _names(frame: nw.DataFrame[Any]) -> tuple[str, ...]:
+    """Name the columns as the door does."""
+    columns = list(frame.columns)
+    if all(isinstance(name, str) for name in columns):
+        return tuple(columns)
+    return tuple(f"x{place}" for place in range(len(columns)))
+
+
+def _learn_plain(frame: nw.DataFrame[Any], places: list[int], names: tuple[str, ...]) -> Schema:
+    """Learn the columns that are no dates."""
+    if not places:
+        given = all(isinstance(name, str) for name in frame.columns)
+        return Schema((), given, np.empty(0, np.int8), ())
+    learned = learn_schema(frame[:, places].to_native())
+    chosen = tuple(names[place] for place in places)
+    return Schema(chosen, learned.given_names, learned.domains, learned.levels)
+
+
+def _read_plain(frame: nw.DataFrame[Any], places: Any, schema: Schema) -> Matrix:
+    """Read the columns that are no dates."""
+    if not len(places):
+        return np.empty((len(frame), 0))
+    matrix = encode(schema, frame[:, list(places)].to_native(), np.float64)
+    return np.asarray(matrix, dtype=np.float64)

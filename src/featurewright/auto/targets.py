@@ -1,0 +1,105 @@
+"""The target: what kind of task it makes, and how estimators and methods see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
+
+from featurewright.tables import MultiTarget, holds_numbers, read_classes, read_numbers
+
+_MANY = 30  # whole numbers with more different values than this may be a quantity
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A target that was read.
+
+    Parameters
+    ----------
+    task : {"classification", "regression", "multilabel"}
+        What it is.
+    name : str or None
+        Its name, where it had one.
+    classes : ndarray, list of ndarray or None
+        The classes, where there are any.
+    labels : ndarray
+        As estimators see it.
+    codes : ndarray
+        As methods see it: class codes, or numbers.
+
+    Examples
+    --------
+    >>> target = read_target(["b", "a", "b"], 3, None)
+    >>> target.task, target.codes.tolist()
+    ('classification', [1, 0, 1])
+    """
+
+    task: str
+    name: str | None
+    classes: Any
+    labels: NDArray[Any]
+    codes: NDArray[Any]
+
+
+def guess_task(estimator: Any, y: NDArray[Any]) -> str:
+    """Tell what the target is: the estimator's kind decides, else how the target looks."""
+    if isinstance(estimator, BaseEstimator) and is_regressor(estimator):
+        return "regression"
+    classes = isinstance(estimator, BaseEstimator) and is_classifier(estimator)
+    if y.ndim == 2 and y.shape[1] > 1:
+        if y.dtype.kind in "fiub" and not np.all((y == 0) | (y == 1)) and not classes:
+            return "regression"
+        return "multilabel"
+    if classes or y.dtype.kind not in "fiu":
+        return "classification"
+    flat = y.ravel()
+    if np.any(flat != np.floor(flat)):
+        return "regression"
+    # Ages, counts and prices are whole numbers too, but take many values.
+    return "regression" if len(np.unique(flat)) > max(_MANY, len(flat) ** 0.5) else "classification"
+
+
+def read_target(y: Any, n_rows: int, estimator: Any) -> Target:
+    """Read a target; the estimator's kind tells classes from numbers where it has one."""
+    wrapped = nw.from_native(y, pass_through=True, allow_series=True)
+    own = getattr(wrapped, "name", None)
+    name = str(own) if own else None
+    classes = None if holds_numbers(y) else read_classes(y, n_rows)
+    task = guess_task(estimator, _plain(y, n_rows, classes))
+    if task == "regression":
+        numbers = _numbers(y, n_rows)
+        return Target(task, name, None, numbers, numbers)
+    if classes is None:
+        classes = read_classes(y, n_rows)  # says why numbers are no classes
+    if not isinstance(classes, MultiTarget):
+        return Target(task, name, classes.classes, classes.classes[classes.codes], classes.codes)
+    if not classes.multilabel:
+        raise ValueError(
+            "y has several columns of more than two classes, but one column of classes, or 0 and "
+            "1 for each label, is expected: fit one AutoFeatures for each column."
+        )
+    labels = _plain(y, n_rows, classes).astype(np.int64)
+    return Target(task, name, list(classes.classes), labels, classes.codes)
+
+
+def _plain(y: Any, n_rows: int, classes: Any) -> NDArray[Any]:
+    """Give the target as it came, as an array."""
+    if classes is None:
+        return _numbers(y, n_rows)
+    if isinstance(classes, MultiTarget):
+        return np.column_stack(
+            [own[codes] for own, codes in zip(classes.classes, classes.codes.T, strict=True)]
+        )
+    labels: NDArray[Any] = classes.classes[classes.codes]
+    return labels
+
+
+def _numbers(y: Any, n_rows: int) -> NDArray[np.float64]:
+    """Read numbers; one column is one dimension."""
+    numbers = read_numbers(y, n_rows)
+    return numbers[:, 0] if numbers.shape[1] == 1 else numbers

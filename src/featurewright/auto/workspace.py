@@ -1,0 +1,218 @@
+"""Training rows and what was constructed from them: of one fold, or of all rows at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featurewright.auto.originals import Originals, learn_originals
+from featurewright.auto.parts import Part
+from featurewright.auto.selection import by_residual, distinct, indicator_target
+from featurewright.auto.sources import POOL, SOURCES, Request, Source, Task
+from featurewright.tables import EncodedTable
+
+Matrix = NDArray[np.float64]
+
+GAIN, RESIDUAL, JOINT, OWN = "gain", "residual", "joint", "own"
+MAX_CONSTRUCTION_ROWS = 20_000  # rows that methods learn from
+
+
+@dataclass(frozen=True)
+class Piece:
+    """So many columns of one method, taken in some order."""
+
+    method: str
+    order: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Config:
+    """A choice of constructed columns; none at all keeps the original ones only."""
+
+    pieces: tuple[Piece, ...] = ()
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods used."""
+        return tuple(piece.method for piece in self.pieces)
+
+    @property
+    def label(self) -> str:
+        """The methods in words."""
+        return " + ".join(self.methods) or "original"
+
+    @property
+    def n_columns(self) -> int:
+        """Largest number of constructed columns."""
+        if self.pieces and self.pieces[0].order == JOINT:
+            return self.pieces[0].size
+        return sum(piece.size for piece in self.pieces)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A table with its target, as the search sees it.
+
+    Parameters
+    ----------
+    table : EncodedTable
+        All training rows.
+    y : ndarray
+        The target as estimators see it.
+    codes : ndarray
+        The target as methods see it: class codes, or numbers.
+    weights : ndarray or None
+        Weights of the rows.
+    task : Task
+        What to do.
+    limit : int or None
+        Largest number of constructed columns, where one was asked for.
+    """
+
+    table: EncodedTable
+    y: NDArray[Any]
+    codes: NDArray[Any]
+    weights: NDArray[np.float64] | None
+    task: Task
+    limit: int | None
+
+    def take(self, rows: Any) -> Problem:
+        """Give some of the rows."""
+        return Problem(
+            EncodedTable(self.table.matrix[rows], self.table.schema),
+            self.y[rows],
+            self.codes[rows],
+            None if self.weights is None else self.weights[rows],
+            self.task,
+            self.limit,
+        )
+
+
+class Workspace:
+    """Construct from training rows, and choose among what was constructed."""
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        self.problem = problem
+        self.seed = seed
+        self.originals: Originals = learn_originals(problem.table.matrix, problem.table.schema)
+        self.base = self.originals.compute(np.asarray(problem.table.matrix, np.float64))
+        self._pools: dict[str, tuple[Part, dict[str, NDArray[np.intp]]]] = {}
+        self._joint: dict[tuple[str, ...], list[Part]] = {}
+
+    def construct(self, source: Source, sizes: Sequence[int], seconds: float) -> list[Piece]:
+        """Run a method; give the choices of its columns that are worth trying."""
+        problem = self.problem
+        rows = self._rows(source)
+        sample = problem if rows is None else problem.take(rows)
+        asked = Request(
+            sample.table, sample.codes, sample.weights, problem.task, self.seed, seconds
+        )
+        part = source.make(asked)
+        values = part.compute(problem.table)
+        orders: dict[str, NDArray[np.intp]] = {}
+        if source.readable:
+            fresh = distinct(self.base, values)
+            orders[GAIN] = fresh
+            target = indicator_target(problem.codes, problem.task.kind)
+            ranked = by_residual(self.base, values[:, fresh], target, max(source.sizes))
+            orders[RESIDUAL] = fresh[ranked]
+        else:
+            orders[OWN] = distinct(self.base, values)
+        self._pools[source.name] = part, orders
+        return [
+            Piece(source.name, order, size)
+            for order, chosen in orders.items()
+            for size in sizes
+            if len(chosen)
+        ]
+
+    def width(self, piece: Piece) -> int:
+        """Give the number of columns a choice has here: fewer where there are not so many."""
+        return min(piece.size, len(self._pools[piece.method][1][piece.order]))
+
+    def parts(self, config: Config) -> list[Part]:
+        """Give the chosen columns, without those that earlier ones say already."""
+        if config.pieces and config.pieces[0].order == JOINT:
+            return self._joint_parts(config)
+        found: list[Part] = []
+        known = self.base
+        room = self.problem.limit or config.n_columns
+        for piece in config.pieces:
+            part, orders = self._pools[piece.method]
+            chosen = part.take(orders[piece.order][: piece.size])
+            if found:
+                values = chosen.compute(self.problem.table)
+                fresh = distinct(known, values)[:room]
+                chosen, values = chosen.take(fresh), values[:, fresh]
+                known = np.hstack([known, values])
+            elif len(config.pieces) > 1:
+                known = np.hstack([known, chosen.compute(self.problem.table)])
+            room -= len(chosen.names)
+            if len(chosen.names):
+                found.append(chosen)
+        return found
+
+    def _joint_parts(self, config: Config) -> list[Part]:
+        """Choose formulas of several methods in one order, by what is left to explain."""
+        methods = config.methods
+        if methods not in self._joint:
+            pools = [
+                self._pools[method][0].take(self._pools[method][1][GAIN][:POOL])
+                for method in methods
+            ]
+            values = np.hstack([pool.compute(self.problem.table) for pool in pools])
+            fresh = distinct(self.base, values)
+            target = indicator_target(self.problem.codes, self.problem.task.kind)
+            order = fresh[by_residual(self.base, values[:, fresh], target, 50)]
+            starts = np.cumsum([0, *(len(pool.names) for pool in pools)])
+            which = np.searchsorted(starts, order, side="right") - 1
+            self._joint[methods] = [
+                pools[at].take([place - starts[at]]) for place, at in zip(order, which, strict=True)
+            ]
+        return merge(self._joint[methods][: config.pieces[0].size])
+
+    def _rows(self, source: Source) -> Any:
+        """Choose the rows a method learns from; None for all."""
+        n_rows = len(self.problem.table.matrix)
+        if n_rows <= MAX_CONSTRUCTION_ROWS:
+            return None
+        chosen = np.random.default_rng(self.seed).permutation(n_rows)[:MAX_CONSTRUCTION_ROWS]
+        return np.sort(chosen)
+
+    def columns(self, parts: list[Part]) -> Matrix:
+        """Give original and constructed columns of the training rows."""
+        return np.hstack([self.base, *(part.compute(self.problem.table) for part in parts)])
+
+
+def merge(parts: list[Part]) -> list[Part]:
+    """Join parts of one method that have formulas."""
+    by_method: dict[str, list[Part]] = {}
+    for part in parts:
+        by_method.setdefault(part.method, []).append(part)
+    return [_joined(found) for found in by_method.values()]
+
+
+def _joined(parts: list[Part]) -> Part:
+    """Join parts that have formulas."""
+    first = parts[0]
+    return Part(
+        first.method,
+        first.kind,
+        tuple(feature for part in parts for feature in part.features),
+        None,
+        np.concatenate([part.keep for part in parts]),
+        tuple(name for part in parts for name in part.names),
+        np.concatenate([part.fill for part in parts]),
+        np.concatenate([part.low for part in parts]),
+        np.concatenate([part.high for part in parts]),
+    )
+
+
+def readable(methods: Any) -> list[str]:
+    """Give those of some methods that have formulas."""
+    return [method for method in methods if SOURCES[method].readable]

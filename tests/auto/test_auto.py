@@ -1,0 +1,311 @@
+"""`AutoFeatures`: what it finds, what it refuses, and that it is honest."""
+
+from __future__ import annotations
+
+import datetime as dt
+import pickle
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GroupKFold, TimeSeriesSplit
+
+from featurewright import AutoFeatures
+from featurewright.auto import standard_estimator
+
+RNG = np.random.default_rng(0)
+N = 240
+X = RNG.normal(size=(N, 4))
+PRODUCT = X[:, 0] * X[:, 1] > 0
+RATIO = X[:, 0] * X[:, 2] + 0.1 * RNG.normal(size=N)
+
+
+def quick(**changes):
+    settings = {"methods": "batch", "time_budget": 30, "random_state": 0, "cv": 3}
+    return AutoFeatures(**(settings | changes))
+
+
+def mixed(n_rows=N):
+    rng = np.random.default_rng(1)
+    days = [dt.datetime(2024, 1, 1) + dt.timedelta(hours=int(h)) for h in range(n_rows)]
+    lengths = rng.integers(1, 9, n_rows)
+    return {
+        "size": [None if i % 7 == 0 else float(v) for i, v in enumerate(rng.normal(size=n_rows))],
+        "open": [bool(v) for v in rng.integers(0, 2, n_rows)],
+        "colour": [["red", "green", "blue", None][v] for v in rng.integers(0, 4, n_rows)],
+        "town": [f"t{v}" for v in rng.integers(0, 60, n_rows)],
+        "when": days,
+        "until": [day + dt.timedelta(days=int(k)) for day, k in zip(days, lengths, strict=True)],
+        "took": [dt.timedelta(minutes=int(k)) for k in rng.integers(1, 99, n_rows)],
+        "stamp": [day.isoformat() for day in days],
+        "id": list(range(1000, 1000 + n_rows)),
+        "code": [f"row-{k}" for k in range(n_rows)],
+        "same": [3] * n_rows,
+        "empty": [None] * n_rows,
+    }
+
+
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+
+
+def test_finds_a_product():
+    auto = quick().fit(X, PRODUCT)
+    assert auto.best_method_ == "batch"
+    assert auto.features_[0].name == "x0 * x1"
+    assert auto.gain_ > 0.3
+    assert auto.score_ == pytest.approx(auto.baseline_score_ + auto.gain_)
+    assert auto.predict(X).tolist() != []
+    assert (auto.predict(X) == PRODUCT).mean() > 0.9
+    names = auto.get_feature_names_out()
+    assert list(names[:4]) == ["x0", "x1", "x2", "x3"]
+    assert len(names) == auto.transform(X).shape[1]
+
+
+def test_numbers():
+    auto = quick().fit(X, RATIO)
+    assert auto.task_ == "regression"
+    assert auto.scoring_ == "r2"
+    assert auto.gain_ > 0.5
+    assert "x0 * x2" in auto.get_feature_names_out()
+
+
+def test_all_methods_are_tried_and_told():
+    auto = quick(methods="all", cv=2).fit(X, PRODUCT)
+    tried = [result["method"] for result in auto.results_]
+    assert tried[:8] == [
+        "original", "forest", "batch", "fctree", "boosting", "landmarks", "paths", "recursive",
+    ]  # fmt: skip
+    for result in auto.results_:
+        assert result["status"] in ("done", "stopped", "skipped", "failed")
+        assert result["status"] != "failed", result
+        assert len(result["fold_scores"]) <= 2
+    assert auto.estimator_scores_[0]["estimator"] == "linear"
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_mixed_tables(kind):
+    frame = FRAMES[kind](mixed())
+    y = np.array([v == "red" for v in mixed()["colour"]], dtype=int)
+    auto = quick().fit(frame, np.where(y, "yes", "no"))
+    assert set(auto.left_out_) == {"id", "code", "same", "empty"}
+    out = auto.transform(frame)
+    assert np.isfinite(out).all()
+    names = list(auto.get_feature_names_out())
+    for name in ("size is missing", "colour = red", "when: hour", "took: seconds", "until - when"):
+        assert name in names
+    assert "frequency of town" in names
+    assert any(name.startswith("stamp: ") for name in names)
+    assert auto.feature_names_in_.tolist() == list(mixed())
+    assert auto.predict(frame)[0] in ("yes", "no")
+
+
+def test_frames_agree():
+    y = RNG.integers(0, 2, N)
+    outs = []
+    for make in FRAMES.values():
+        auto = quick(time_budget=0.01).fit(make(mixed()), y)
+        outs.append(auto.transform(make(mixed())))
+    assert np.array_equal(outs[0], outs[1])
+    assert np.array_equal(outs[0], outs[2])
+
+
+def test_one_row_equals_the_batch():
+    frame = pl.DataFrame(mixed())
+    y = np.array([0.0 if v is None else v for v in mixed()["size"]]) ** 2
+    auto = quick(methods=["batch", "landmarks", "paths", "recursive"]).fit(frame, y)
+    assert auto.best_method_ != "original"
+    batch = auto.transform(frame)
+    for row in (0, 7, 100):
+        assert np.array_equal(auto.transform(frame[row : row + 1])[0], batch[row])
+
+
+def test_noise_keeps_the_original_columns():
+    kept = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        table, y = rng.normal(size=(150, 5)), rng.integers(0, 2, 150)
+        auto = quick(methods=["batch", "fctree"], random_state=seed).fit(table, y)
+        kept.append(auto.best_method_)
+        if auto.best_method_ == "original":
+            assert auto.gain_ == 0.0
+            assert auto.transform(table).shape == (150, 5)
+    assert kept.count("original") >= 3
+
+
+def test_tiny_budget():
+    started = time.monotonic()
+    auto = quick(methods="all", time_budget=0.01).fit(X, PRODUCT)
+    assert time.monotonic() - started < 30
+    assert auto.best_method_ == "original"
+    assert auto.gain_ == 0.0
+    assert {result["status"] for result in auto.results_[1:]} == {"skipped"}
+    assert np.array_equal(auto.transform(X), X)
+
+
+def test_budget_is_kept():
+    quick(methods="all").fit(X, PRODUCT)  # compiled and loaded
+    table = RNG.normal(size=(3000, 30))
+    started = time.monotonic()
+    quick(methods="all", time_budget=3).fit(table, table[:, 0] * table[:, 1] > 0)
+    assert time.monotonic() - started < 9
+
+
+def test_same_seed_same_result_for_any_threads():
+    outs = []
+    for n_jobs in (1, 2):
+        auto = quick(methods=["forest", "paths", "batch"], n_jobs=n_jobs).fit(X, PRODUCT)
+        outs.append((auto.best_method_, auto.gain_, auto.transform(X)))
+    assert outs[0][:2] == outs[1][:2]
+    assert np.array_equal(outs[0][2], outs[1][2])
+
+
+def test_several_labels():
+    Y = np.column_stack([PRODUCT, X[:, 2] > 0]).astype(int)
+    auto = quick(methods="all", cv=2).fit(X, Y)
+    assert auto.task_ == "multilabel"
+    assert auto.scoring_ == "f1_micro"
+    assert auto.predict(X).shape == Y.shape
+    skipped = {r["method"] for r in auto.results_ if r["status"] == "skipped"}
+    assert skipped == {"boosting", "recursive"}
+
+
+def test_skewed_classes_are_ranked():
+    rare = X[:, 0] > 1.5
+    assert quick().fit(X, rare).scoring_ == "roc_auc"
+    assert quick(estimator=RandomForestClassifier(5)).fit(X, rare).scoring_ == "roc_auc"
+
+
+def test_whole_numbers():
+    assert quick(time_budget=0.01).fit(X, np.arange(N) % 7).task_ == "classification"
+    assert quick(time_budget=0.01).fit(X, np.arange(N)).task_ == "regression"
+    forced = quick(time_budget=0.01, estimator=Ridge()).fit(X, np.arange(N) % 7)
+    assert forced.task_ == "regression"
+    named = standard_estimator("linear", "regression")
+    assert quick(time_budget=0.01, estimator=named).fit(X, np.arange(N) % 2).task_ == "regression"
+
+
+@pytest.mark.parametrize("estimator", ["linear", "knn", "boosting"])
+def test_standard_estimators(estimator):
+    auto = quick(estimator=estimator, cv=2).fit(X, PRODUCT)
+    assert auto.predict_proba(X[:3]).shape == (3, 2)
+
+
+def test_groups_are_held_out_together():
+    groups = np.repeat(np.arange(N // 10), 10)
+    assert quick().fit(X, PRODUCT, groups=groups).best_method_ == "batch"
+    assert quick(cv=GroupKFold(3)).fit(X, PRODUCT, groups=groups).best_method_ == "batch"
+    assert quick(cv=TimeSeriesSplit(3)).fit(X, PRODUCT).best_method_ == "batch"
+    with pytest.raises(ValueError, match="groups has 3 entries"):
+        quick().fit(X, PRODUCT, groups=[1, 2, 3])
+    with pytest.raises(ValueError, match="one group only"):
+        quick().fit(X, PRODUCT, groups=np.ones(N))
+
+
+def test_small_classes():
+    y = np.zeros(N, dtype=int)
+    y[:2], y[2:5] = 1, 2
+    assert quick(cv=5).fit(X, y).transform(X).shape[0] == N
+    every = np.arange(30) % 30
+    assert quick(cv=3).fit(X[:30], every.astype(str)).best_method_ == "original"
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 5, 12])
+def test_few_rows(n_rows):
+    for y in (np.arange(n_rows) % 2, np.linspace(0.1, 1.3, n_rows)):
+        auto = quick().fit(X[:n_rows], y)
+        assert np.isfinite(auto.transform(X)).all()
+        assert len(auto.predict(X[:2])) == 2
+
+
+def test_hostile_values():
+    table = np.column_stack([X, 1e30 * X[:, 0], 1e-30 * X[:, 1], np.ones(N), np.full(N, np.nan)])
+    table[::3, 2] = np.nan
+    auto = quick(methods="all", cv=2).fit(table, PRODUCT)
+    assert set(auto.left_out_) == {"x6", "x7"}
+    assert np.isfinite(auto.transform(table)).all()
+    assert quick().fit(np.ones((30, 1)), np.arange(30) % 2).transform(np.ones((2, 1))).shape == (
+        2,
+        1,
+    )
+    one = quick().fit(X, np.ones(N, dtype=int))
+    assert one.predict(X[:2]).tolist() == [1, 1]
+
+
+def test_many_classes():
+    y = np.repeat(np.arange(60), 4).astype(str)
+    auto = quick(methods=["batch", "recursive"], cv=2).fit(X, y)
+    assert len(auto.classes_) == 60
+
+
+def test_refusals():
+    for changes, words in (
+        ({"methods": "magic"}, "methods='magic'"),
+        ({"methods": ["batch", 3]}, "methods=3"),
+        ({"time_budget": 0}, "time_budget=0"),
+        ({"estimator": "svm"}, "estimator='svm'"),
+        ({"scoring": "best"}, "scoring='best'"),
+        ({"n_features_out": 0}, "n_features_out=0"),
+        ({"cv": 1}, "cv=1"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            quick(**changes).fit(X, PRODUCT)
+    with pytest.raises(TypeError, match="no fit and predict"):
+        quick(estimator=3).fit(X, PRODUCT)
+    with pytest.raises(ValueError, match="NaN"):
+        quick().fit(X, np.where(PRODUCT, np.nan, 1.0))
+    with pytest.raises(ValueError, match="inf"):
+        quick().fit(np.where(X > 1, np.inf, X), PRODUCT)
+    with pytest.raises(ValueError, match="more than two classes"):
+        quick(estimator=RandomForestClassifier()).fit(X, np.column_stack([np.arange(N) % 3] * 2))
+
+
+def test_later_tables_are_checked():
+    frame = pd.DataFrame(mixed())
+    auto = quick(time_budget=0.01).fit(frame, PRODUCT)
+    with pytest.raises(TypeError, match="'when'"):
+        auto.transform(frame.assign(when=1.0))
+    with pytest.raises(ValueError, match="feature names"):
+        auto.transform(frame.drop(columns="size"))
+    with pytest.raises(TypeError, match="dates or times"):
+        auto.transform(np.zeros((2, 12)))
+    unseen = frame.assign(colour="mauve", stamp="not a date")
+    assert np.isfinite(auto.transform(unseen)).all()
+
+
+def test_limit_of_columns():
+    auto = quick(methods=["batch", "forest"], n_features_out=3).fit(X, PRODUCT)
+    assert 0 < len(auto.columns_) - 4 <= 3
+
+
+def test_clone_pickle_and_frames_out():
+    auto = quick().fit(X, PRODUCT)
+    again = pickle.loads(pickle.dumps(auto))
+    assert np.array_equal(again.transform(X), auto.transform(X))
+    assert clone(auto).get_params()["methods"] == "batch"
+    frame = auto.set_output(transform="pandas").transform(X)
+    assert list(frame.columns) == list(auto.get_feature_names_out())
+
+
+def test_weights():
+    weights = np.where(X[:, 3] > 0, 1.0, 0.0)
+    y = np.where(X[:, 3] > 0, PRODUCT, X[:, 2] > 0)
+    auto = quick().fit(X, y, sample_weight=weights)
+    assert auto.features_[0].name in ("x0 * x1", "x0 / x1")
+
+
+def test_events_are_heard():
+    class Listening(AutoFeatures):
+        def _notify(self, event):
+            EVENTS.append(event)
+
+    EVENTS: list[dict] = []
+    Listening(methods="batch", time_budget=30, cv=2, random_state=0).fit(X, PRODUCT)
+    assert {event["method"] for event in EVENTS} == {"original", "batch"}
+    assert EVENTS[-1]["stage"] == "done"
+    assert EVENTS[-1]["best_score"] > EVENTS[-1]["baseline"]
