@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from data import ROOT, Dataset, load, split_rows, take
+from pages import write_page
 from threadpoolctl import threadpool_limits
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -268,14 +269,7 @@ def run(
         except KeyboardInterrupt:
             problems.append(f"Stopped with {len(pending) - done} runs left.")
             break
-        except (
-            ArithmeticError,
-            LookupError,
-            MemoryError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-        ) as e:
+        except FAILURES as e:
             problems.append(f"{title} failed: {type(e).__name__}: {e}")
             say(problems[-1])
             continue
@@ -370,7 +364,9 @@ def add_common_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the Markdown here too")
 
 
-def finish(text: str, problems: Sequence[str], write: Path | None, store: Store) -> None:
+def finish(
+    text: str, problems: Sequence[str], write: Path | None, store: Store, size: str = "own"
+) -> None:
     """Print the report, write it if asked to, and leave with 1 if a run failed."""
     if store.foreign:
         text += f"\n\n{len(store.foreign)} results come from other code than today's.\n"
@@ -378,8 +374,5 @@ def finish(text: str, problems: Sequence[str], write: Path | None, store: Store)
         text += "\n\nNot complete:\n\n" + "\n".join(f"- {problem}" for problem in problems)
     print(text)
     if write:
-        write.parent.mkdir(parents=True, exist_ok=True)
-        part = write.with_name(write.name + ".part")
-        part.write_text(text.rstrip() + "\n")
-        part.replace(write)
+        write_page(write, text, size)
     sys.exit(any("failed" in problem for problem in problems))

@@ -3,9 +3,10 @@
 Both sides take turns in one process, and the median of the turns counts. Bars are measured with one
 thread, in seconds of the processor, so that other work on the machine does not count; threads are
 compared by the clock. The encoding has a turn before that is not counted, for the first touch of
-its memory can take longer than all the rest. The forests have the same number of trees, grown until leaves are pure on the
-same rows. The product of encodings is not charged for making them. Memory is what NumPy allocates
-at most during a call, the result counted. Bars are set for the sizes of a run without `--quick`.
+its memory can take longer than all the rest. The forests have the same number of trees, grown until
+leaves are pure on the same rows. The product of encodings is not charged for making them. Memory is
+what NumPy allocates at most during a call, the result counted. Bars are set for the sizes of a run
+without `--quick`.
 """
 
 from __future__ import annotations
