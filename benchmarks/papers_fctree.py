@@ -15,8 +15,9 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from data import ROOT, data_folder, load
+from data import data_folder, load, present
 from fctree_cost import cost_report
+from pages import add_size_options, settle_page
 from runner import (
     Settings,
     Store,
@@ -253,10 +254,17 @@ class Results:
             for learner in learners:
                 other = learner if theirs[1] == "all" else theirs[1]
                 a, b = self.get(name, ours[0], learner), self.get(name, theirs[0], other)
+                if not np.isfinite(a - b).any():
+                    continue
                 difference = np.round(np.nanmean(a), 1) - np.round(np.nanmean(b), 1)
                 plain[0 if difference > 0 else 1 if difference < 0 else 2] += 1
                 beyond[{"win": 0, "loss": 1, "draw": 2}[outcome(100 - a, 100 - b)]] += 1
         return Count(tuple(plain), tuple(beyond))
+
+
+def mean_of(values: np.ndarray) -> float:
+    """Give the mean of what there is."""
+    return mean_and_error(values)[0]
 
 
 def score_table(results: Results, group: str) -> str:
@@ -271,12 +279,12 @@ def score_table(results: Results, group: str) -> str:
     rows = []
     for name in results.groups[group]:
         cells = [
-            f"{np.nanmean(results.get(name, kind, learner)):.1f}"
+            f"{mean_of(results.get(name, kind, learner)):.1f}"
             for learner in LEARNERS
             for kind in kinds
         ]
         cells.append(show(results.get(name, "FCT", "itself"), 1))
-        widths = (np.nanmean(results.get(name, kind, "n_columns")) for kind in kinds)
+        widths = (mean_of(results.get(name, kind, "n_columns")) for kind in kinds)
         rows.append([name, *cells, " / ".join(f"{width:.0f}" for width in widths)])
     return markdown_table(header, rows)
 
@@ -310,7 +318,7 @@ def sweep_table(results: Results) -> tuple[str, list[str]]:
                 results.get(name, "FCT" if multiple == "1n" else f"FCT {multiple}", learner)
                 for multiple in MULTIPLES
             ]
-            means = [float(np.nanmean(cell)) for cell in cells]
+            means = [mean_of(cell) for cell in cells]
             swing = max(means) - min(means)
             swings["skewed" if name in results.fields else "balanced"].append(swing)
             noise = float(np.mean([mean_and_error(cell)[1] for cell in cells]))
@@ -334,9 +342,12 @@ def report(results: Results, options: argparse.Namespace) -> str:
     sweep, more = sweep_table(results)
     gains = {
         group: max(
-            float(np.nanmean(results.get(n, "FCT", k)) - np.nanmean(results.get(n, "original", k)))
-            for n in results.groups[group]
-            for k in LEARNERS
+            (
+                mean_of(results.get(n, "FCT", k)) - mean_of(results.get(n, "original", k))
+                for n in results.groups[group]
+                for k in LEARNERS
+            ),
+            default=np.nan,
         )
         for group in results.groups
     }
@@ -388,13 +399,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    add_size_options(parser, "a short run of a few minutes", "all rows of all sets: an hour")
     parser.add_argument("--sets", nargs="+", metavar="SET", default=list(BALANCED))
     parser.add_argument("--tasks", type=int, default=29, help="mine fields (default: all 29)")
-    parser.add_argument("--max-rows", type=int, default=1000, help="rows of a set (default: 1000)")
-    parser.add_argument("--cost-rows", type=int, default=500, help="rows to measure time on")
+    parser.add_argument("--max-rows", type=int, help="rows of a set (default: 1000, or all)")
+    parser.add_argument("--cost-rows", type=int, help="rows to measure time on (500, or 2000)")
     add_common_options(parser)
-    parser.set_defaults(write=ROOT / "docs" / "results" / "fctree.md")
     options = parser.parse_args()
+    settle_page(options, "fctree")
+    for name, quick, full in (("max_rows", 1000, 100_000), ("cost_rows", 500, 2000)):
+        if getattr(options, name) is None:
+            setattr(options, name, full if options.full else quick)
+    options.sets, missing = present(options.sets)
+    fields, more = present(["landmine"])
+    options.tasks = options.tasks if fields else 0
     store = Store("papers_fctree", options.reuse)
     results = Results(store, options)
     problems = run(
@@ -404,7 +422,8 @@ def main() -> None:
         work=evaluate_fold,
         compile_all=compile_all,
     )
-    finish(report(results, options), problems, options.write, store)
+    text = report(results, options)
+    finish(text, [*missing, *more, *problems], options.write, store, options.size)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,13 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from data import ROOT, load
+from data import load, present
+from pages import add_size_options, image, settle_page, shown
+from plots import draw_curves, drawing
 from runner import (
     NO_VALUE,
     Settings,
@@ -24,9 +27,11 @@ from runner import (
     column,
     finish,
     markdown_table,
+    mean_and_error,
     run,
     show,
 )
+from significance import wilcoxon_sentence
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
@@ -259,6 +264,28 @@ def paths_table(cells: dict[tuple[str, str], list[Settings]], store: Store, sets
     return markdown_table(["columns: log loss", *map(str, range(7))], rows)
 
 
+def recursion_plot(
+    path: Path, cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any
+) -> None:
+    """Draw the log loss by recursion, over that of the original columns."""
+    curves = {}
+    for name in sets:
+        first = column(store, cells["rst", name], "loss_0")
+        found = [
+            mean_and_error(column(store, cells["rst", name], f"loss_{k}") / first) for k in range(7)
+        ]
+        found = [pair for pair in found if np.isfinite(pair[0])]
+        if found:
+            curves[name] = (range(len(found)), *zip(*found, strict=True))
+    with drawing(path, size=(6.4, 4.0)) as grid:
+        axes = grid[0, 0]
+        draw_curves(axes, curves, legend=False)
+        axes.axhline(1, color="0.6", linewidth=0.8)
+        axes.set(xlabel="recursions", ylabel="log loss over that of the original columns")
+        if curves:
+            axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+
+
 def candidates_table(cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any) -> str:
     """Lay out the candidates: loss after one recursion, the last and the best."""
     names = [name for name in sets if name in COMPARED]
@@ -278,6 +305,29 @@ def candidates_table(cells: dict[tuple[str, str], list[Settings]], store: Store,
     original = [f"{np.nanmean(column(store, cells[first, name], 'loss_0')):.3f}" for name in names]
     rows.insert(0, ["no transformation", *original, "1"])
     return markdown_table(["one, last, best", *names, "mean ratio"], rows)
+
+
+def against_sentence(cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any) -> str:
+    """Count on how many sets the best recursion has a lower loss, ours and published."""
+    parts = []
+    for k, (label, method, value) in enumerate(
+        (
+            ("the original columns", "rst", "loss_0"),
+            ("the best PCA", "pca", "best"),
+            ("LDA", "lda", "best"),
+        )
+    ):
+        ours = np.array([np.nanmean(column(store, cells["rst", n], "best")) for n in sets])
+        theirs = np.array([np.nanmean(column(store, cells[method, n], value)) for n in sets])
+        place = (0, 2, 3)[k]
+        there = np.isfinite(ours) & np.isfinite(theirs)
+        published = sum(PUBLISHED[n][1] < PUBLISHED[n][place] for n in np.array(sets)[there])
+        parts.append(
+            f"Beside {label}, the best recursion is lower on {int((ours < theirs)[there].sum())} "
+            f"of {int(there.sum())} sets (published: {published}). "
+            f"{wilcoxon_sentence(ours, theirs)}"
+        )
+    return "\n".join(f"- {part}" for part in parts)
 
 
 def forest_table(cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any) -> str:
@@ -337,6 +387,10 @@ The loss after each recursion, at the published sizes:
 
 {paths_table(cells, store, sets)}
 
+{shown(image(options, "recursions"), "log loss by recursion")}
+
+{against_sentence(cells, store, sets)}
+
 ## The form of the projection
 
 The article does not say how the selected columns are projected. Each cell has the log loss after
@@ -368,21 +422,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="the short run (the default)")
-    size.add_argument("--full", action="store_true", help="all rows and 32 splits: many hours")
+    add_size_options(parser, "the short run", "all rows and 32 splits: many hours")
     parser.add_argument(
         "--sets", nargs="+", metavar="SET", default=list(PUBLISHED), choices=tuple(PUBLISHED)
     )
     add_common_options(parser)
     options = parser.parse_args()
-    if options.write is None:
-        options.write = ROOT / "docs" / "results" / "recursive.md"
+    settle_page(options, "recursive")
+    options.sets, missing = present(options.sets)
     store = Store("papers_recursive", options.reuse)
     cells = plan(options)
     every = [job for jobs in cells.values() for job in jobs]
     left = run(store, every, max_minutes=options.max_minutes, work=work)
-    finish(report(cells, store, options), left, options.write, store)
+    recursion_plot(image(options, "recursions"), cells, store, options.sets)
+    text = report(cells, store, options)
+    finish(text, missing + left, options.write, store, options.size)
 
 
 if __name__ == "__main__":
