@@ -26,7 +26,9 @@ from typing import Any
 import numpy as np
 from data import ROOT, Dataset, load, split_rows, take
 from pages import write_page
+from peers import PINS
 from threadpoolctl import threadpool_limits
+from tuned import Tuned
 
 RESULTS = ROOT / "benchmarks" / "results"
 LIBRARIES = {
@@ -39,6 +41,10 @@ LIBRARIES = {
     "FCTree": "featurewright",
     "ForestPathEncoder": "featurewright",
     "AutoFeatures": "featurewright",
+    "BatchConstructor": "featurewright",
+    "LandmarkKernelFeatures": "featurewright",
+    "original": "sklearn.ensemble",
+    **{peer: f"peer {peer}" for peer in PINS},
     "RandomForest": "sklearn.ensemble",
     "ExtraTrees": "sklearn.ensemble",
     "HistGradientBoosting": "sklearn.ensemble",
@@ -118,10 +124,15 @@ def evaluate(settings: Settings) -> Values:
     train, test = split_rows(
         dataset, settings["holdout"], settings["split"], settings.get("max_rows")
     )
-    n_jobs = settings["n_jobs"]
-    model = make_model(
-        settings["family"], settings["params"], dataset.task, settings["split"], n_jobs
-    )
+    family, n_jobs, seed = settings["family"], settings["n_jobs"], settings["split"]
+
+    def make(params: dict[str, Any]) -> Any:
+        return make_model(family, settings["params"] | params, dataset.task, seed, n_jobs)
+
+    if "grid" in settings:
+        model: Any = Tuned(make, settings["grid"], dataset.task, seed)
+    else:
+        model = make({})
     return fit_and_score(model, dataset, train, test, n_jobs)
 
 
@@ -150,6 +161,8 @@ def warm_up() -> None:
 @functools.cache
 def code_of(library: str) -> str:
     """Return what results of a library depend on: its version, or a fingerprint of our code."""
+    if library.startswith("peer "):
+        return ", ".join(PINS[library.removeprefix("peer ")])
     if library != "featurewright":
         package = {"sklearn.ensemble": "scikit-learn"}.get(library, library)
         return f"{package} {version(package)}"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from pages import image, settle_page, shown
-from plots import draw_curves, drawing
+from plots import draw_curves, drawing, log_ticks
 from runner import make_model, markdown_table, say, warm_up
 from sklearn.datasets import make_classification
 from speed import Line, add_speed_options, finish_lines, python, seconds, taking_turns
@@ -140,6 +140,7 @@ def draw(curves: dict[str, dict[str, list[tuple[int, float]]]], options: Any) ->
             places = [place for place, _ in next(iter(found.values()))]
             axes.set_xticks(places, [f"{p // 1000}k" if p >= 4000 else str(p) for p in places])
             axes.minorticks_off()
+            log_ticks(axes.yaxis)
             axes.tick_params(labelsize=7)
         for axes in grid.ravel()[len(curves) :]:
             axes.axis("off")

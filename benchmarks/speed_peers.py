@@ -1,9 +1,9 @@
 """Time and memory beside gplearn, autofeat and OpenFE, on the same rows.
 
 Each library runs at its defaults in a process of its own: fit and transform, with a time limit.
-Memory is what the process takes at most beyond what it had before the fit. A library that reached
-the limit is not asked about more rows. Our engine is compiled before the clock starts; what that
-takes is told on the page of growth.
+Imports do not count. Memory is what the process takes at most beyond what it had before the fit. A
+library that reached the limit is not asked about more rows. Our engine is compiled before the clock
+starts; what that takes is told on the page of growth.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from data import synthetic
 from pages import image, settle_page, shown
 from peers import OURS, PINS, Answer, is_there, run_library
-from plots import draw_curves, drawing
+from plots import draw_curves, drawing, log_ticks
 from runner import markdown_table, say
 from speed import Line, add_speed_options, finish_lines, seconds
 
@@ -96,7 +96,7 @@ def draw(found: Answers, options: argparse.Namespace) -> None:
     with drawing(image(options, "curves"), 1, 2, size=(4.4, 3.4)) as grid:
         for axes, value, title in (
             (grid[0, 0], "fit_seconds", "seconds of a fit"),
-            (grid[0, 1], "memory", "bytes at most, beyond those before"),
+            (grid[0, 1], "memory", "most MB, beyond those before"),
         ):
             curves = {}
             for label in ENTRIES:
@@ -105,13 +105,23 @@ def draw(found: Answers, options: argparse.Namespace) -> None:
                     for n in options.rows
                     if not found[label, n].reason
                 ]
-                pairs = [(n, number) for n, number in pairs if number > 0]
+                scale = 1e6 if value == "memory" else 1.0
                 if pairs:
-                    curves[label] = (*zip(*pairs, strict=True), None)
-            draw_curves(axes, curves, legend=value == "fit_seconds")
-            axes.set(xscale="log", yscale="log", xlabel="rows", ylabel=title)
+                    places, numbers = zip(*pairs, strict=True)
+                    curves[label] = (places, np.maximum(numbers, 1e-6) / scale, None)
+            draw_curves(axes, curves, legend=False)
+            axes.set(xscale="log", xlabel="rows", ylabel=title)
+            if value == "memory":
+                axes.set_ylim(bottom=0)
+            else:
+                axes.set_yscale("log")
+                log_ticks(axes.yaxis)
             axes.set_xticks(options.rows, [f"{n:,}" for n in options.rows])
             axes.minorticks_off()
+        handles, labels = grid[0, 0].get_legend_handles_labels()
+        grid[0, 0].figure.legend(
+            handles, labels, fontsize=8, ncols=3, loc="outside lower center", frameon=False
+        )
 
 
 def main() -> None:

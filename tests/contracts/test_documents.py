@@ -56,5 +56,5 @@ def test_one_version():
 
 def test_make_targets_are_listed():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in ("demo", "test", "lint", "bench", "papers", "clean", "help"):
+    for target in ("demo", "test", "lint", "bench", "papers", "compare", "clean", "help"):
         assert re.search(rf"^{target}:.*## ", makefile, flags=re.MULTILINE), target
