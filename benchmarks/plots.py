@@ -141,7 +141,15 @@ def critical_difference_plot(path: Path, ranking: Ranking, title: str) -> None:
             end = lowest - 0.1 if left else highest + 0.1
             axes.plot([rank, rank, end], [0, level, level], color="0.35", linewidth=0.8)
             text = f"{ranking.labels[order[place]]}  {rank:.2f}"
-            axes.text(end, level, text, ha="right" if left else "left", va="center", fontsize=8)
+            axes.annotate(
+                text,
+                (end, level),
+                xytext=(-4 if left else 4, 0),
+                textcoords="offset points",
+                ha="right" if left else "left",
+                va="center",
+                fontsize=8,
+            )
         for k, (first, last) in enumerate(bars):
             level = -0.25 - 0.28 * k
             ends = [ranks[first] - 0.02, ranks[last] + 0.02]
@@ -150,5 +158,6 @@ def critical_difference_plot(path: Path, ranking: Ranking, title: str) -> None:
         axes.text(lowest, 0.88, f"critical difference {ranking.critical:.2f}", fontsize=8)
         width = max(highest - lowest, 1.0)
         axes.set_xlim(lowest - 0.6 * width, highest + 0.6 * width)
+        axes.set_ylim(-depth - 0.45 * half, 1.5)
         axes.set_title(title, fontsize=9)
         axes.axis("off")
