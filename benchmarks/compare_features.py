@@ -16,7 +16,7 @@ import numpy as np
 from auto_runs import target_of
 from compare_tables import report
 from data import load, present, split_rows
-from pages import add_size_options, settle_page
+from pages import add_size_options, settle_page, settle_sizes
 from peers import PINS, Answer, run_library
 from runner import Settings, Store, Values, add_common_options, finish, make_model, run
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -190,10 +190,8 @@ def main() -> None:
     add_common_options(parser)
     options = parser.parse_args()
     settle_page(options, "compare_features")
-    sizes = (("splits", 1, 3), ("max_rows", 600, 4000), ("limit", 120.0, 1800.0))
-    for name, quick, full in (*sizes, ("budget", 20.0, 120.0), ("sets", QUICK_SETS, FULL_SETS)):
-        if getattr(options, name) is None:
-            setattr(options, name, full if options.full else quick)
+    settle_sizes(options, splits=(1, 3), max_rows=(600, 4000), limit=(120.0, 1800.0))
+    settle_sizes(options, budget=(20.0, 120.0), sets=(QUICK_SETS, FULL_SETS))
     options.sets, missing = present(options.sets)
     store = Store("compare_features", options.reuse)
     cells = plan(options)

@@ -12,7 +12,7 @@ import argparse
 
 import numpy as np
 from data import SAME_ROWS, check_sets, manifest, numeric_sets, present
-from pages import add_size_options, image, settle_page, shown
+from pages import add_size_options, image, settle_page, settle_sizes, shown
 from plots import critical_difference_plot
 from runner import (
     LEAST_PROBABILITY,
@@ -302,10 +302,8 @@ def main() -> None:
     add_common_options(parser)
     options = parser.parse_args()
     settle_page(options, "learners")
-    sizes = (("splits", 2, 5), ("large_splits", 1, 2), ("max_rows", 2000, 20_000))
-    for name, quick, full in (*sizes, ("max_columns", 100, 10**6)):
-        if getattr(options, name) is None:
-            setattr(options, name, full if options.full else quick)
+    settle_sizes(options, splits=(2, 5), large_splits=(1, 2))
+    settle_sizes(options, max_rows=(2000, 20_000), max_columns=(100, 10**6))
     known = numeric_sets()
     chosen = check_sets(options.sets or known)
     options.sets, missing = present(

@@ -10,6 +10,7 @@ import sys
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from data import ROOT
 
@@ -110,6 +111,13 @@ def settle_page(options: argparse.Namespace, name: str) -> None:
     options.size = "full" if options.full else "quick"
     if options.write is None:
         options.write = choose_page(PAGES / f"{name}.md", options.size, options.replace)
+
+
+def settle_sizes(options: argparse.Namespace, **sizes: tuple[Any, Any]) -> None:
+    """Set the options that were not given, to what they are in a quick run and in a full one."""
+    for name, (quick, full) in sizes.items():
+        if getattr(options, name) is None:
+            setattr(options, name, full if options.full else quick)
 
 
 def image(options: argparse.Namespace, name: str) -> Path:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from data import present
-from pages import add_size_options, image, settle_page, shown
+from pages import add_size_options, image, settle_page, settle_sizes, shown
 from papers_constructive import in_rounds
 from plots import draw_curves, drawing
 from runner import (
@@ -185,10 +185,8 @@ def main() -> None:
     add_common_options(parser)
     options = parser.parse_args()
     settle_page(options, "budget")
-    sizes = (("trees", 30, 100), ("iterations", 50, 1000), ("splits", 2, 10))
-    for name, quick, full in (*sizes, ("sets", QUICK_SETS, FULL_SETS)):
-        if getattr(options, name) is None:
-            setattr(options, name, full if options.full else quick)
+    settle_sizes(options, trees=(30, 100), iterations=(50, 1000), splits=(2, 10))
+    settle_sizes(options, sets=(QUICK_SETS, FULL_SETS))
     options.sets, missing = present(options.sets)
     store = Store("papers_budget", options.reuse)
     cells = plan(options)

@@ -11,7 +11,7 @@ import argparse
 
 import numpy as np
 from data import HOLDOUTS, SMALL_TRAINING, manifest, present
-from pages import add_size_options, settle_page
+from pages import add_size_options, settle_page, settle_sizes
 from runner import (
     NO_VALUE,
     Learner,
@@ -269,12 +269,8 @@ def main() -> None:
         "plain Extra-Trees make four times the published mistakes (default: tenth)",
     )
     options = parser.parse_args()
-    sizes = (1000, 1000, 50, 10) if options.full else (100, 150, 5, 1)
-    for name, size_of in zip(("trees", "iterations", "splits", "large_splits"), sizes, strict=True):
-        if getattr(options, name) is None:
-            setattr(options, name, size_of)
-    if options.max_minutes is None and not options.full:
-        options.max_minutes = 5.0
+    settle_sizes(options, trees=(100, 1000), iterations=(150, 1000), splits=(5, 50))
+    settle_sizes(options, large_splits=(1, 10), max_minutes=(5.0, None))
     settle_page(options, "constructive")
     options.sets, missing = present(options.sets)
     store = Store("papers_constructive", options.reuse)

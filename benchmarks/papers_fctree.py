@@ -18,7 +18,7 @@ import numpy as np
 from data import data_folder, load, present
 from fctree_cost import cost_report
 from fctree_published import COMPARISONS, PUBLISHED_SWING, REASONS
-from pages import add_size_options, settle_page
+from pages import add_size_options, settle_page, settle_sizes
 from runner import (
     Settings,
     Store,
@@ -367,9 +367,7 @@ def main() -> None:
     add_common_options(parser)
     options = parser.parse_args()
     settle_page(options, "fctree")
-    for name, quick, full in (("max_rows", 1000, 100_000), ("cost_rows", 500, 2000)):
-        if getattr(options, name) is None:
-            setattr(options, name, full if options.full else quick)
+    settle_sizes(options, max_rows=(1000, 100_000), cost_rows=(500, 2000))
     options.sets, missing = present(options.sets)
     fields, more = present(["landmine"])
     options.tasks = options.tasks if fields else 0

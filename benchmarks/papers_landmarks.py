@@ -24,7 +24,7 @@ from landmarks_published import (
     STUDY,
     WIDTHS,
 )
-from pages import add_size_options, image, settle_page, shown
+from pages import add_size_options, image, settle_page, settle_sizes, shown
 from runner import (
     NO_VALUE,
     Settings,
@@ -367,12 +367,7 @@ def main() -> None:
     parser.add_argument("--studies", type=int, help="splits of the two studies")
     add_common_options(parser)
     options = parser.parse_args()
-    sizes = (10, 10, 10) if options.full else (3, 2, 1)
-    for name, size_of in zip(("runs", "splits", "studies"), sizes, strict=True):
-        if getattr(options, name) is None:
-            setattr(options, name, size_of)
-    if options.max_minutes is None and not options.full:
-        options.max_minutes = 9.0
+    settle_sizes(options, runs=(3, 10), splits=(2, 10), studies=(1, 10), max_minutes=(9.0, None))
     settle_page(options, "landmarks")
     there, missing = present(f"raetsch_{name}" for name in SETS)
     store = Store("papers_landmarks", options.reuse)
