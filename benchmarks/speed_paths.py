@@ -5,8 +5,8 @@ thread, in seconds of the processor, so that other work on the machine does not 
 compared by the clock. The encoding has a turn before that is not counted, for the first touch of
 its memory can take longer than all the rest. The forests have the same number of trees, grown until
 leaves are pure on the same rows. The product of encodings is not charged for making them. Memory is
-what NumPy allocates at most during a call, the result counted. Bars are set for the sizes of a run
-without `--quick`.
+what NumPy allocates at most during a call, the result counted. A number of times says how much
+faster the first is.
 """
 
 from __future__ import annotations

@@ -78,8 +78,9 @@ def test_numbers():
 def test_all_methods_are_tried_and_told():
     auto = quick(methods="all", cv=2).fit(X, PRODUCT)
     tried = [result["method"] for result in auto.results_]
-    assert tried[:8] == [
-        "original", "forest", "batch", "fctree", "boosting", "landmarks", "paths", "recursive",
+    assert tried[:9] == [
+        "original", "forest", "batch", "fctree", "boosting", "landmarks", "paths",
+        "formula paths", "recursive",
     ]  # fmt: skip
     for result in auto.results_:
         assert result["status"] in ("done", "stopped", "skipped", "failed")
@@ -172,7 +173,7 @@ def test_several_labels():
     assert auto.scoring_ == "f1_micro"
     assert auto.predict(X).shape == Y.shape
     skipped = {r["method"] for r in auto.results_ if r["status"] == "skipped"}
-    assert skipped == {"boosting", "recursive"}
+    assert skipped == {"recursive"}
 
 
 def test_skewed_classes_are_ranked():

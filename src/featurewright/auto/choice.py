@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
 Array = NDArray[np.float64]
 
-SURE = 1.0  # corrected standard errors by which a gain must be above nothing
-_CLOSE = 0.5  # standard errors within which fewer columns are as good
+SURE = 0.9  # one-sided level at which a gain must be above nothing
+_CLOSE = 0.25  # standard errors within which fewer columns are as good
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +85,8 @@ def choose(gains: Mapping[Any, Array], sizes: Mapping[Any, int], test_share: flo
         return nothing
     key = best_key(gains, sizes)
     found = gains[key]
-    if not found.mean() > SURE * corrected_error(found, test_share):
+    needed = float(student.ppf(SURE, n_folds - 1))  # 1.5 for five folds, more for fewer
+    if not found.mean() > needed * corrected_error(found, test_share):
         return nothing
     honest = np.empty(n_folds)
     for fold in range(n_folds):

@@ -70,7 +70,8 @@ class EvenScaler(StandardScaler):
         values = np.asarray(X)
         low, high = values.min(axis=0), values.max(axis=0)
         two = ((values == low) | (values == high)).all(axis=0) & (high > low)
-        self.scale_ = np.where(two, high - low, self.scale_)
+        self.scale_: NDArray[np.float64] = np.where(two, high - low, np.sqrt(self.var_))
+        self.scale_[self.scale_ == 0] = 1.0
         return self
 
 

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from featurewright.auto.board import ORIGINAL
 from featurewright.auto.choice import corrected_error
 from featurewright.auto.estimators import (
     STANDARD,
@@ -22,11 +23,12 @@ from featurewright.auto.estimators import (
     make_folds,
     standard_estimator,
 )
-from featurewright.auto.originals import OutputColumn
+from featurewright.auto.originals import OutputColumn, unique_names
+from featurewright.auto.pace import Clock
 from featurewright.auto.parts import Part
 from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader, learn_reader
-from featurewright.auto.search import FAILURES, ORIGINAL, Clock, Search
+from featurewright.auto.search import FAILURES, Search
 from featurewright.auto.sources import SOURCES, Task, chosen_methods
 from featurewright.auto.targets import read_target
 from featurewright.auto.warming import warm_up
@@ -39,6 +41,7 @@ from featurewright.tables import (
 )
 
 _logger = logging.getLogger("featurewright")
+_MAX_PROFILED = 300  # columns of the output that `profile_` describes
 _LEAST_ROWS = 10  # rows below which nothing is constructed
 
 
@@ -126,7 +129,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     model_ : estimator
         The estimator fitted on the output for all rows.
     profile_ : dict
-        The columns of the output beside the target.
+        The first columns of the output beside the target, those of paths left out.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of str
@@ -256,7 +259,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         config, gains = ORIGINAL, np.zeros(0)
         if folds and len(problem.y) >= _LEAST_ROWS:
             search.run()
-            config, gains = search.decide()
+            config, gains = search.board.decide()
         self._note(search, config, gains)
         self._refit(search, config)
         self._score_others(search, config, name)
@@ -284,13 +287,13 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
 
     def _note(self, search: Search, config: Config, gains: NDArray[np.float64]) -> None:
         """Keep what the search found."""
-        self.results_: list[dict[str, Any]] = search.results()
+        self.results_: list[dict[str, Any]] = search.board.results()
         self.best_method_ = config.label
-        base = list(search.scores[ORIGINAL].values())
+        base = list(search.board.scores[ORIGINAL].values())
         self.baseline_score_ = float(np.mean(base)) if base else float("nan")
         self.gain_per_fold_ = gains if len(gains) else np.zeros(len(base))
         self.gain_ = float(self.gain_per_fold_.mean()) if base else 0.0
-        error = corrected_error(self.gain_per_fold_, search.test_share) if base else 0.0
+        error = corrected_error(self.gain_per_fold_, search.board.test_share) if base else 0.0
         self.gain_std_ = 0.0 if np.isnan(error) else error
         self.score_ = self.baseline_score_ + self.gain_
 
@@ -309,16 +312,18 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
             self.gain_per_fold_ = np.zeros(len(self.gain_per_fold_))
             _logger.warning("%s failed on all rows, original columns kept: %s", config.label, error)
         self.originals_ = space.originals
-        self.columns_: tuple[OutputColumn, ...] = _unique_names(
+        self.columns_: tuple[OutputColumn, ...] = unique_names(
             [*space.originals.columns, *(c for part in self.parts_ for c in part.columns)]
         )
         self.features_: list[Feature] = [f for part in self.parts_ for f in part.features]
         columns = space.columns(self.parts_)
         self.model_ = fit_estimator(search.estimator, columns, problem.y, problem.weights)
         labels = getattr(self, "classes_", None) if self.task_ == "classification" else None
+        shown = [at for at, column in enumerate(self.columns_) if column.kind != "path"]
+        shown = shown[:_MAX_PROFILED]
         self.profile_ = profile_columns(
-            columns,
-            [column.name for column in self.columns_],
+            columns[:, shown],
+            [self.columns_[at].name for at in shown],
             problem.codes,
             self.task_,
             class_labels=None if labels is None else labels.tolist(),
@@ -326,8 +331,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
 
     def _score_others(self, search: Search, config: Config, name: str) -> None:
         """Score the standard estimators before and after too, as far as there is time."""
-        before = [search.scores[ORIGINAL][n] for n in sorted(search.scores[ORIGINAL])]
-        after = [search.scores[config][n] for n in sorted(search.scores[config])]
+        before = [search.board.scores[ORIGINAL][n] for n in sorted(search.board.scores[ORIGINAL])]
+        after = [search.board.scores[config][n] for n in sorted(search.board.scores[config])]
         self.estimator_scores_ = [{"estimator": name, "before": before, "after": after}]
         if config == ORIGINAL or self.best_method_ == "original":
             return
@@ -420,7 +425,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
         """
-        return np.asarray(self.model_.predict(self._columns(X)))
+        columns = self._columns(X)
+        return np.asarray(self.model_.predict(columns))
 
     @available_if(_model_has("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -436,17 +442,5 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Probabilities.
         """
-        return np.asarray(self.model_.predict_proba(self._columns(X)))
-
-
-def _unique_names(columns: list[OutputColumn]) -> tuple[OutputColumn, ...]:
-    """Tell columns apart that would have one name."""
-    taken: set[str] = set()
-    found = []
-    for column in columns:
-        name = column.name
-        while name in taken:
-            name += "'"
-        taken.add(name)
-        found.append(OutputColumn(name, column.kind, column.source))
-    return tuple(found)
+        columns = self._columns(X)
+        return np.asarray(self.model_.predict_proba(columns))

@@ -139,3 +139,16 @@ def _common_levels(counts: NDArray[np.intp]) -> list[int]:
         enough = np.flatnonzero(counts)
     most = enough[np.argsort(-counts[enough], kind="stable")[:MAX_LEVELS]]
     return sorted(int(code) for code in most)
+
+
+def unique_names(columns: list[OutputColumn]) -> tuple[OutputColumn, ...]:
+    """Tell columns apart that would have one name."""
+    taken: set[str] = set()
+    found = []
+    for column in columns:
+        name = column.name
+        while name in taken:
+            name += "'"
+        taken.add(name)
+        found.append(OutputColumn(name, column.kind, column.source))
+    return tuple(found)

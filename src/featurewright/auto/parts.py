@@ -129,6 +129,8 @@ def learn_part(
     blank = np.zeros(len(chosen))
     named = tuple(str(names[k]) for k in chosen)
     part = Part(method, kind, listed, transformer, chosen, named, blank, blank, blank)
+    if kind == "path":  # 0 or 1, and never undefined
+        return replace(part, high=np.ones(len(chosen)))
     step = max(1, len(table.matrix) // SOME_ROWS)
     values = part._raw(EncodedTable(table.matrix[::step], table.schema))
     values[~np.isfinite(values)] = np.nan

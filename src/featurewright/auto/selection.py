@@ -88,6 +88,15 @@ def by_residual(base: Matrix, pool: Matrix, target: Matrix, wanted: int) -> NDAr
     return np.array(taken, dtype=np.intp)
 
 
+def left_over(columns: Matrix, target: Matrix) -> Matrix:
+    """Give what least squares on some columns leaves of a target, in units of its spread."""
+    centred = target - target.mean(axis=0)
+    spread = np.sqrt((centred**2).mean(axis=0))
+    centred /= np.where(spread > 0, spread, 1.0)
+    basis, _ = np.linalg.qr(_spread(normalized(columns)))
+    return np.asarray(centred - basis @ (basis.T @ centred))
+
+
 def _spread(columns: Matrix) -> Matrix:
     """Leave out columns that are constant here, and keep fewer columns than rows."""
     varied = columns[:, np.abs(columns).sum(axis=0) > 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from featurewright.auto.originals import learn_originals
 from featurewright.auto.parts import Part, learn_part
+from featurewright.auto.selection import by_residual, indicator_target, left_over
 from featurewright.constructive import (
-    ConstructiveBoostingClassifier,
-    ConstructiveBoostingRegressor,
     ConstructiveForestClassifier,
     ConstructiveForestRegressor,
 )
@@ -25,9 +26,14 @@ from featurewright.recursive import RecursiveSelectiveTransformer
 from featurewright.tables import EncodedTable
 
 POOL = 200  # formulas of a method that selection looks at
-_FOREST_TREES = 40
-_FOREST_DEPTH = 4  # formulas near the roots say most to other models
-_ROUNDS = 60
+_FOREST_TREES = 60
+_FOREST_DEPTH = 3  # formulas near the roots say most to other models
+_ROUNDS = 4
+_ROUND_TREES = 15
+_ROUND_COLUMNS = 10  # formulas of each round that the next one's linear model has
+_MAX_OUTPUTS = 10  # columns of a target that forests grow on
+_MAX_BUDGET = 300
+_MAX_SEED = 2**31 - 1
 _FC_TREES = 5
 _OPERATORS = ("add", "sub", "mul", "div", "log", "sqrt", "square", "abs", "min", "max")
 _PATH_TREES = 60
@@ -76,6 +82,8 @@ class Request:
         Seed.
     seconds : float
         Time after which trees stop growing.
+    named : bool
+        Whether columns need names that say what they are, which take a while for many leaves.
     """
 
     table: EncodedTable
@@ -84,6 +92,7 @@ class Request:
     task: Task
     seed: int
     seconds: float
+    named: bool = True
 
 
 @dataclass(frozen=True)
@@ -128,12 +137,18 @@ def _operators(asked: Request) -> tuple[str, ...]:
     return _OPERATORS if asked.table.schema.is_numeric else (*_OPERATORS, "is")
 
 
+def _budget(asked: Request) -> int:
+    """Give the candidates of a node: ten for each column, up to a number."""
+    return min(10 * asked.table.shape[1], _MAX_BUDGET)
+
+
 def _forest(asked: Request) -> Part:
     """Take the formulas of a constructive forest."""
     make = _pick(asked.task, ConstructiveForestClassifier, ConstructiveForestRegressor)
     learner = make(
         _FOREST_TREES,
         max_depth=_FOREST_DEPTH,
+        budget=_budget(asked),
         operators=_operators(asked),
         max_size=asked.task.max_size,
         n_features_out=POOL,
@@ -145,20 +160,44 @@ def _forest(asked: Request) -> Part:
 
 
 def _boosting(asked: Request) -> Part:
-    """Take the formulas of shallow boosting, which looks at what is left unexplained."""
-    make = _pick(asked.task, ConstructiveBoostingClassifier, ConstructiveBoostingRegressor)
-    learner = make(
-        _ROUNDS,
-        max_depth=2,
-        learning_rate=0.2,
-        operators=_operators(asked),
-        max_size=asked.task.max_size,
-        n_features_out=POOL,
-        max_time=asked.seconds,
-        random_state=asked.seed,
-        n_jobs=asked.task.n_jobs,
-    )
-    return _formulas("boosting", learner, asked)
+    """Take the formulas of small forests, each grown on what a linear model leaves over.
+
+    The linear model has the original columns and the best formulas of the forests before.
+    """
+    table = asked.table
+    base = learn_originals(table.matrix, table.schema).compute(np.asarray(table.matrix, float))
+    target = indicator_target(asked.y, asked.task.kind)
+    if target.shape[1] > _MAX_OUTPUTS:
+        mixing = np.random.default_rng(asked.seed).normal(size=(target.shape[1], _MAX_OUTPUTS))
+        target = target @ mixing
+    part: Part | None = None
+    known, end = base, time.monotonic() + asked.seconds
+    for turn in range(_ROUNDS):
+        forest = ConstructiveForestRegressor(
+            _ROUND_TREES,
+            max_depth=_FOREST_DEPTH,
+            budget=_budget(asked),
+            operators=_operators(asked),
+            max_size=asked.task.max_size,
+            n_features_out=POOL // _ROUNDS,
+            max_time=max(0.01, end - time.monotonic()),
+            random_state=(asked.seed + turn) % _MAX_SEED,
+            n_jobs=asked.task.n_jobs,
+        )
+        rest = left_over(known, target)
+        forest.fit(table, rest if rest.shape[1] > 1 else rest[:, 0], sample_weight=asked.weights)
+        found = list(forest.features_[: POOL // _ROUNDS])
+        if part is not None:
+            seen = {feature.expression for feature in part.features}
+            found = [*part.features, *(f for f in found if f.expression not in seen)]
+        part = learn_part("boosting", "formula", table, features=found)
+        if turn + 1 == _ROUNDS or time.monotonic() > end:
+            break
+        values = part.compute(table)
+        best = by_residual(base, values, target, _ROUND_COLUMNS * (turn + 1))
+        known = np.hstack([base, values[:, best]])
+    assert part is not None
+    return part
 
 
 def _fctree(asked: Request) -> Part:
@@ -175,7 +214,7 @@ def _batch(asked: Request) -> Part:
     learner = BatchConstructor(
         operators=_operators(asked),
         criterion="squared_error" if asked.task.kind == "regression" else None,
-        n_features_out=POOL,
+        n_features_out=POOL // 2,
         max_correlation=0.98,
         max_time=asked.seconds,
         random_state=asked.seed,
@@ -227,6 +266,7 @@ def _leaves(name: str, asked: Request, search: str | None) -> Part:
         _PATH_TREES,
         encode="leaf",
         search=search,
+        budget=_budget(asked),
         max_size=asked.task.max_size,
         max_leaf_nodes=_PATH_LEAVES,
         criterion="squared_error" if asked.task.kind == "regression" else None,
@@ -238,18 +278,18 @@ def _leaves(name: str, asked: Request, search: str | None) -> Part:
     counts = np.asarray(learner.transform(asked.table).sum(axis=0)).ravel()
     n_rows = len(asked.table.matrix)
     keep = np.flatnonzero((counts >= _LEAST_ROWS) & (counts <= n_rows - _LEAST_ROWS))
-    names = learner.get_feature_names_out()
+    names = learner.get_feature_names_out() if asked.named else np.arange(len(counts))
     return learn_part(name, "path", asked.table, transformer=learner, names=names, keep=keep)
 
 
-_FORMULA_SIZES = (5, 10, 20, 50)
+_FORMULA_SIZES = (5, 10, 20, 50, 100)
 SOURCES = {
     source.name: source
     for source in (
         Source("forest", True, _FORMULA_SIZES, _forest),
         Source("batch", True, _FORMULA_SIZES, _batch),
         Source("fctree", True, _FORMULA_SIZES, _fctree),
-        Source("boosting", True, _FORMULA_SIZES, _boosting, several=False),
+        Source("boosting", True, _FORMULA_SIZES, _boosting),
         Source("landmarks", False, (30, 100, 300), _landmarks),
         Source("paths", False, (200, 1000), _paths),
         Source("formula paths", False, (200, 1000), _formula_paths),

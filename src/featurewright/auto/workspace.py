@@ -18,7 +18,8 @@ from featurewright.tables import EncodedTable
 Matrix = NDArray[np.float64]
 
 GAIN, RESIDUAL, JOINT, OWN = "gain", "residual", "joint", "own"
-MAX_CONSTRUCTION_ROWS = 20_000  # rows that methods learn from
+GAIN_SIZES = (10, 50)  # in this order fewer sizes are tried: it is seldom the better one
+MAX_CONSTRUCTION_ROWS = 10_000  # rows that methods learn from
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,24 @@ class Config:
         return " + ".join(self.methods) or "original"
 
     @property
+    def joint(self) -> tuple[Piece, ...]:
+        """Methods whose formulas are taken in one common order."""
+        return tuple(piece for piece in self.pieces if piece.order == JOINT)
+
+    @property
+    def single(self) -> tuple[Piece, ...]:
+        """Methods whose columns are taken in an order of their own."""
+        return tuple(piece for piece in self.pieces if piece.order != JOINT)
+
+    @property
+    def n_together(self) -> int:
+        """Number of orders that are joined."""
+        return len(self.single) + bool(self.joint)
+
+    @property
     def n_columns(self) -> int:
         """Largest number of constructed columns."""
-        if self.pieces and self.pieces[0].order == JOINT:
-            return self.pieces[0].size
-        return sum(piece.size for piece in self.pieces)
+        return sum(piece.size for piece in (*self.joint[:1], *self.single))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +119,26 @@ class Workspace:
         self._joint: dict[tuple[str, ...], list[Part]] = {}
 
     def construct(self, source: Source, sizes: Sequence[int], seconds: float) -> list[Piece]:
-        """Run a method; give the choices of its columns that are worth trying."""
+        """Run a method; give the choices of its columns that are worth trying.
+
+        Without any sizes, none is tried: columns are wanted for good then, and have their names.
+        """
         problem = self.problem
         rows = self._rows(source)
         sample = problem if rows is None else problem.take(rows)
+        weights = sample.weights
+        if rows is not None and source.name == "landmarks":
+            # Landmarks are named by their row, so that the others stay, without any weight.
+            sample, weights = problem, np.zeros(len(problem.y))
+            weights[rows] = 1.0
         asked = Request(
-            sample.table, sample.codes, sample.weights, problem.task, self.seed, seconds
+            sample.table,
+            sample.codes,
+            weights,
+            problem.task,
+            self.seed,
+            seconds,
+            named=not sizes or source.readable,
         )
         part = source.make(asked)
         values = part.compute(problem.table)
@@ -122,13 +150,13 @@ class Workspace:
             ranked = by_residual(self.base, values[:, fresh], target, max(source.sizes))
             orders[RESIDUAL] = fresh[ranked]
         else:
-            orders[OWN] = distinct(self.base, values)
+            orders[OWN] = _fresh(self.base, part, values)
         self._pools[source.name] = part, orders
         return [
             Piece(source.name, order, size)
             for order, chosen in orders.items()
             for size in sizes
-            if len(chosen)
+            if len(chosen) and (order != GAIN or size in GAIN_SIZES)
         ]
 
     def width(self, piece: Piece) -> int:
@@ -137,29 +165,30 @@ class Workspace:
 
     def parts(self, config: Config) -> list[Part]:
         """Give the chosen columns, without those that earlier ones say already."""
-        if config.pieces and config.pieces[0].order == JOINT:
-            return self._joint_parts(config)
-        found: list[Part] = []
+        found = self._joint_parts(config.joint) if config.joint else []
         known = self.base
         room = self.problem.limit or config.n_columns
-        for piece in config.pieces:
+        room -= sum(len(part.names) for part in found)
+        if found and config.single:
+            known = self.columns(found)
+        for piece in config.single:
             part, orders = self._pools[piece.method]
             chosen = part.take(orders[piece.order][: piece.size])
             if found:
                 values = chosen.compute(self.problem.table)
-                fresh = distinct(known, values)[:room]
+                fresh = _fresh(known, chosen, values)[: max(0, room)]
                 chosen, values = chosen.take(fresh), values[:, fresh]
                 known = np.hstack([known, values])
-            elif len(config.pieces) > 1:
-                known = np.hstack([known, chosen.compute(self.problem.table)])
+            elif len(config.single) > 1:
+                known = self.columns([chosen])
             room -= len(chosen.names)
             if len(chosen.names):
                 found.append(chosen)
         return found
 
-    def _joint_parts(self, config: Config) -> list[Part]:
+    def _joint_parts(self, pieces: tuple[Piece, ...]) -> list[Part]:
         """Choose formulas of several methods in one order, by what is left to explain."""
-        methods = config.methods
+        methods = tuple(piece.method for piece in pieces)
         if methods not in self._joint:
             pools = [
                 self._pools[method][0].take(self._pools[method][1][GAIN][:POOL])
@@ -168,13 +197,14 @@ class Workspace:
             values = np.hstack([pool.compute(self.problem.table) for pool in pools])
             fresh = distinct(self.base, values)
             target = indicator_target(self.problem.codes, self.problem.task.kind)
-            order = fresh[by_residual(self.base, values[:, fresh], target, 50)]
+            most = max(SOURCES[methods[0]].sizes)
+            order = fresh[by_residual(self.base, values[:, fresh], target, most)]
             starts = np.cumsum([0, *(len(pool.names) for pool in pools)])
             which = np.searchsorted(starts, order, side="right") - 1
             self._joint[methods] = [
                 pools[at].take([place - starts[at]]) for place, at in zip(order, which, strict=True)
             ]
-        return merge(self._joint[methods][: config.pieces[0].size])
+        return merge(self._joint[methods][: pieces[0].size])
 
     def _rows(self, source: Source) -> Any:
         """Choose the rows a method learns from; None for all."""
@@ -187,6 +217,11 @@ class Workspace:
     def columns(self, parts: list[Part]) -> Matrix:
         """Give original and constructed columns of the training rows."""
         return np.hstack([self.base, *(part.compute(self.problem.table) for part in parts)])
+
+
+def _fresh(known: Matrix, part: Part, values: Matrix) -> NDArray[np.intp]:
+    """Give the columns that say something new; leaves of trees overlap little, and are many."""
+    return np.arange(values.shape[1]) if part.kind == "path" else distinct(known, values)
 
 
 def merge(parts: list[Part]) -> list[Part]:

@@ -1,0 +1,161 @@
+"""Choosing and its correction, orders of columns, dates."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+
+from featurewright.auto.choice import choose, corrected_error
+from featurewright.auto.dates import TimeKind, date_parts, read_seconds, time_kind
+from featurewright.auto.estimators import EvenScaler, choose_scorer, make_folds
+from featurewright.auto.selection import by_residual, distinct, left_over
+
+SHARE = 0.25
+
+
+def naive_order(base, pool, target, wanted):
+    """Add the column whose least-squares fit leaves least, one after the other."""
+    taken = []
+    ones = np.ones((len(pool), 1))
+    while len(taken) < wanted:
+        losses = {}
+        for k in set(range(pool.shape[1])) - set(taken):
+            design = np.hstack([ones, base, pool[:, [*taken, k]]])
+            rest = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
+            losses[k] = (rest**2).sum()
+        taken.append(min(losses, key=losses.get))
+    return taken
+
+
+def test_order_by_residual():
+    rng = np.random.default_rng(0)
+    base, pool = rng.normal(size=(80, 2)), rng.normal(size=(80, 7))
+    target = pool[:, [3]] * 2 + pool[:, [5]] + base[:, [0]] + 0.5 * rng.normal(size=(80, 1))
+    expected = naive_order(base, pool, target, 5)
+    np.testing.assert_array_equal(by_residual(base, pool, target, 5), expected)
+
+
+def test_left_over_is_the_residual_of_least_squares():
+    rng = np.random.default_rng(1)
+    columns, target = rng.normal(size=(60, 3)), rng.normal(size=(60, 1))
+    design = np.hstack([np.ones((60, 1)), columns])
+    fitted = design @ np.linalg.lstsq(design, target, rcond=None)[0]
+    expected = (target - fitted) / target.std()
+    np.testing.assert_allclose(left_over(columns, target), expected, atol=1e-9)
+
+
+def test_columns_that_say_the_same_are_left_out():
+    rng = np.random.default_rng(2)
+    a, b, c = rng.normal(size=(3, 100))
+    pool = np.column_stack([-2 * a + 1, b, b + 0.001 * c, np.ones(100), c])
+    np.testing.assert_array_equal(distinct(a[:, None], pool), [1, 4])
+
+
+def test_corrected_error():
+    gains = np.array([0.1, 0.2, 0.3])
+    assert corrected_error(gains, SHARE) == pytest.approx(0.1 * np.sqrt(1 / 3 + SHARE))
+    assert np.isnan(corrected_error(gains[:1], SHARE))
+
+
+def test_clear_gains_are_kept_and_unclear_ones_not():
+    clear = {"a": np.array([0.1, 0.11, 0.12, 0.1, 0.1]), "b": np.full(5, 0.01)}
+    assert choose(clear, {"a": 10, "b": 1}, SHARE).key == "a"
+    unclear = {"a": np.array([0.3, -0.2, 0.1, -0.1, 0.05])}
+    choice = choose(unclear, {"a": 10}, SHARE)
+    assert choice.key is None
+    assert choice.gains.tolist() == [0.0] * 5
+    assert choose({}, {}, SHARE).key is None
+    assert choose({"a": np.array([0.5])}, {"a": 1}, SHARE).key is None
+
+
+def test_few_folds_need_more():
+    gains = np.array([0.10, 0.03])
+    assert choose({"a": gains}, {"a": 1}, SHARE).key is None
+    assert choose({"a": np.array([0.10, 0.08])}, {"a": 1}, SHARE).key == "a"
+
+
+def test_fewer_columns_where_they_are_as_good():
+    gains = {"few": np.array([0.10, 0.12, 0.09]), "many": np.array([0.11, 0.11, 0.0905])}
+    assert choose(gains, {"few": 5, "many": 50}, SHARE).key == "few"
+
+
+def test_claimed_gain_is_not_flattered_by_choosing():
+    rng = np.random.default_rng(3)
+    best, claimed = [], []
+    for _ in range(200):
+        gains = {k: 0.02 + 0.004 * rng.normal(size=5) for k in range(20)}  # all are worth 0.02
+        choice = choose(gains, dict.fromkeys(gains, 1), SHARE)
+        best.append(gains[choice.key].mean())
+        claimed.append(choice.gains.mean())
+    assert np.mean(best) > 0.0225
+    assert np.mean(claimed) == pytest.approx(0.02, abs=0.0005)
+
+
+def test_dates_as_seconds_and_parts():
+    days = [dt.datetime(2024, 2, 29, 13, 45), dt.datetime(1969, 12, 31, 23, 59), None]
+    series = nw.from_native(pl.Series("when", days), series_only=True)
+    assert time_kind(series) is TimeKind.DATE
+    parts = date_parts(read_seconds("when", series, TimeKind.DATE))
+    for row, day in enumerate(days[:2]):
+        found = {name: values[row] for name, values in parts.items()}
+        assert found == {
+            "year": day.year,
+            "month": day.month,
+            "day": day.day,
+            "weekday": day.weekday(),
+            "hour": day.hour,
+            "minute": day.minute,
+        }
+    assert all(np.isnan(values[2]) for values in parts.values())
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (["2024-01-31", "2024-02-01T10:00"], TimeKind.DATE),
+        (["2024-01-31T10:00:00Z", "2024-02-01 10:00:00+02:00"], TimeKind.DATE),
+        (["2024-02-31", "2024-13-01"], None),
+        (["12-11-10", "a"], None),
+        (["20240131", "20240201"], None),
+    ],
+)
+def test_text_is_a_date_where_nearly_all_of_it_is(labels, kind):
+    series = nw.from_native(pl.Series("x", labels), series_only=True)
+    assert time_kind(series) is kind
+
+
+def test_rare_indicators_are_not_stretched():
+    X = np.zeros((100, 2))
+    X[0, 0] = 1.0
+    X[:, 1] = np.arange(100)
+    scaler = EvenScaler().fit(X)
+    assert scaler.scale_[0] == 1.0
+    assert scaler.transform(X)[:, 1].std() == pytest.approx(1.0)
+
+
+def test_usual_scorers():
+    class Plain:
+        def fit(self, X, y):
+            """Learn nothing."""
+
+        def predict(self, X):
+            """Say nothing."""
+
+    model = Plain()
+    for y, name in (
+        (np.arange(100) % 2, "accuracy"),
+        (np.arange(100) % 10 == 0, "balanced_accuracy"),
+        (np.where(np.arange(100) < 90, 0, np.arange(100) % 3), "balanced_accuracy"),
+        (np.arange(100) % 3, "accuracy"),
+    ):
+        assert choose_scorer(None, model, "classification", y)[0] == name
+
+
+def test_folds_without_two_classes_are_left_out():
+    y = np.array([0] * 10 + [1] * 10)
+    folds = [(np.arange(10), np.arange(10, 20)), (np.arange(5, 15), np.arange(15, 20))]
+    assert len(make_folds(folds, y, None, "classification", 0)) == 1
