@@ -8,7 +8,7 @@ import numpy as np
 from pages import image, shown
 from peers import PINS, is_there
 from plots import critical_difference_plot
-from runner import NO_VALUE, Settings, Store, column, markdown_table, mean_and_error, outcome, tally
+from runner import NO_VALUE, Settings, Store, column, markdown_table, mean_and_error
 from significance import rank_methods, ranking_sentences, wilcoxon_sentence
 
 MODELS = {"linear": "Linear model", "knn": "Five nearest neighbours", "boosting": "Boosting"}
@@ -62,18 +62,19 @@ class Errors:
             if method == BASE or BASE not in self.methods:
                 continue
             base = scores[:, self.methods.index(BASE)]
-            found = [
-                outcome(self.splits[name, method], self.splits[name, BASE]) for name in self.sets
-            ]
-            known = np.isfinite(scores[:, j]) & np.isfinite(base) & (base > 0)
-            known &= scores[:, j] > 0
+            known = np.isfinite(scores[:, j]) & np.isfinite(base)
             if not known.any():
                 continue
-            ratio = np.exp(np.mean(np.log(scores[known, j] / base[known])))
+            change = (scores[:, j] - base)[known]
+            lower, higher = int((change < 0).sum()), int((change > 0).sum())
+            # No error at all has no ratio.
+            positive = known & (base > 0) & (scores[:, j] > 0)
+            ratio = np.exp(np.mean(np.log(scores[positive, j] / base[positive])))
             none = sum(bool(self.reasons[name, method]) for name in self.sets)
             lines.append(
                 f"- {method}: error {ratio:.2f} times that of the original columns (geometric "
-                f"mean); {tally(found)}. {wilcoxon_sentence(scores[:, j], base)}"
+                f"mean), lower on {lower}, higher on {higher} of {int(known.sum())} sets. "
+                f"{wilcoxon_sentence(scores[:, j], base)}"
                 + (f" No columns on {none} sets." if none else "")
             )
         return "\n".join(lines)
