@@ -16,7 +16,7 @@ from data import ROOT
 
 PAGES = ROOT / "docs" / "results"
 SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "lightgbm")
-SIZES = ("own", "quick", "full")  # from the smallest to the largest
+SIZES = ("custom", "quick", "full")  # from the smallest to the largest
 _STAMP = re.compile(r"^\*Run: (\w+); (\d{4}-\d\d-\d\d); `([^`]*)`; (.+)\*$", re.MULTILINE)
 
 

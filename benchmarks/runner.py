@@ -378,7 +378,7 @@ def add_common_options(parser: argparse.ArgumentParser) -> None:
 
 
 def finish(
-    text: str, problems: Sequence[str], write: Path | None, store: Store, size: str = "own"
+    text: str, problems: Sequence[str], write: Path | None, store: Store, size: str = "custom"
 ) -> None:
     """Print the report, write it if asked to, and leave with 1 if a run failed."""
     if store.foreign:
