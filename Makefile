@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser lint bench papers clean
+.PHONY: help demo test browser lint bench papers compare clean
 
 GET_BROWSER := apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium
 
@@ -43,18 +43,19 @@ lint: $(STAMPS)/dev ## Check style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(STAMPS)/bench ## Measure speed against scikit-learn and LightGBM
-	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/speed_paths.py
-	$(BIN)/python benchmarks/speed_landmarks.py
+# SIZE=quick or SIZE=full; ARGS goes to the command, such as ARGS="--only paths" or ARGS=--check.
+papers compare: SIZE ?= quick
+bench: SIZE ?= full
 
-papers: $(STAMPS)/bench ## Print our errors beside the published ones
-	$(BIN)/python benchmarks/papers_constructive.py
-	$(BIN)/python benchmarks/papers_landmarks.py
-	$(BIN)/python benchmarks/papers_recursive.py
-	$(BIN)/python benchmarks/papers_fctree.py
-	$(BIN)/python benchmarks/papers_paths.py
+papers: $(STAMPS)/bench ## Rerun the experiments of the publications, ours beside theirs
+	$(BIN)/python benchmarks/papers.py --$(SIZE) $(ARGS)
+
+bench: $(STAMPS)/bench ## Measure speed and memory beside scikit-learn and peers
+	$(BIN)/python benchmarks/bench.py --$(SIZE) $(ARGS)
+
+compare: $(STAMPS)/bench ## Compare accuracy with scikit-learn, LightGBM and peers
+	$(BIN)/python benchmarks/compare.py --$(SIZE) $(ARGS)
 
 clean: ## Remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-peers .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

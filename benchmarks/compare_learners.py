@@ -1,4 +1,4 @@
-"""Our learners beside scikit-learn's and LightGBM, each at its defaults, with mean ranks.
+"""Our learners beside scikit-learn's and LightGBM, at defaults and lightly tuned, with mean ranks.
 
 Every set of the data folder with one target and numeric inputs alone, split at random into two
 thirds to learn from and one third to test on (within each class). Sets with fewer than 2000 rows
@@ -11,7 +11,9 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from data import SAME_ROWS, check_sets, manifest, numeric_sets
+from data import SAME_ROWS, check_sets, manifest, numeric_sets, present
+from pages import add_size_options, image, settle_page, settle_sizes, shown
+from plots import critical_difference_plot
 from runner import (
     LEAST_PROBABILITY,
     Learner,
@@ -26,6 +28,7 @@ from runner import (
     show,
 )
 from scipy.stats import rankdata
+from significance import rank_methods, ranking_sentences
 
 LEARNERS = {
     learner.label: learner
@@ -39,6 +42,26 @@ LEARNERS = {
         Learner("sklearn ET", "ExtraTrees"),
     )
 }
+# Small fixed grids, chosen on a quarter of the training rows held out; as many points for everyone.
+_LEAVES = ({}, {"min_samples_leaf": 3}, {"max_features": 0.5})
+_OURS = ({}, {"budget": "2n"}, {"min_samples_leaf": 3})
+_RATES = ({}, {"learning_rate": 0.05}, {"learning_rate": 0.2})
+GRIDS: dict[str, tuple[dict, ...]] = {
+    "our boosting": _RATES,
+    "our Extra-Trees": _OURS,
+    "our forest": _OURS,
+    "sklearn HGB": _RATES,
+    "LightGBM": _RATES,
+    "sklearn RF": _LEAVES,
+    "sklearn ET": _LEAVES,
+}
+TUNED = " (tuned)"
+# AdaBoost.MH knows classes alone: its own part of the page.
+ADABOOST = Learner(
+    "our AdaBoost.MH",
+    "ConstructiveBoosting",
+    {"loss": "adaboost_mh", "learning_rate": 1.0, "early_stopping": False},
+)
 SMALL_ROWS = 2000
 Cells = dict[tuple[str, str], list[Settings]]
 
@@ -48,13 +71,20 @@ def plan(options: argparse.Namespace) -> Cells:
     cells = {}
     for name in options.sets:
         small = manifest()[name]["n_rows"] < SMALL_ROWS
-        for label in options.learners:
-            cells[name, label] = [
-                LEARNERS[label].settings(
-                    name, split, "stratified", options.jobs, max_rows=options.max_rows
-                )
-                for split in range(options.splits if small else options.large_splits)
-            ]
+        splits = range(options.splits if small else options.large_splits)
+        classes = manifest()[name]["task"] != "regression"
+        for label in [*options.learners, ADABOOST.label]:
+            learner = LEARNERS.get(label, ADABOOST)
+            common = {"n_jobs": options.jobs, "max_rows": options.max_rows}
+            if label in LEARNERS or classes:
+                cells[name, label] = [
+                    learner.settings(name, split, "stratified", **common) for split in splits
+                ]
+            if label in LEARNERS and options.tuned:
+                cells[name, label + TUNED] = [
+                    learner.settings(name, split, "stratified", grid=GRIDS[label], **common)
+                    for split in splits
+                ]
     return cells
 
 
@@ -68,8 +98,71 @@ def in_order(cells: Cells) -> list[Settings]:
 def means(cells: Cells, store: Store, sets: list[str], labels: list[str], value: str) -> np.ndarray:
     """Return the mean of a value by set and learner, NaN where a split is missing."""
     return np.array(
-        [[column(store, cells[n, a], value).mean() for a in labels] for n in sets]
+        [
+            [
+                column(store, cells[n, a], value).mean() if (n, a) in cells else np.nan
+                for a in labels
+            ]
+            for n in sets
+        ]
     ).reshape(len(sets), len(labels))
+
+
+def ranking_part(
+    cells: Cells, store: Store, options: argparse.Namespace, labels: list[str], name: str
+) -> str:
+    """Rank some learners over all sets without repeated rows, by error or RMSE, with a plot."""
+    single = [n for n in options.sets if n not in SAME_ROWS]
+    values = {n: "rmse" if manifest()[n]["task"] == "regression" else "error" for n in single}
+    scores = [means(cells, store, [n], labels, values[n])[0] for n in single]
+    ranking = rank_methods(np.array(scores), labels)
+    if not ranking:
+        return "Too few sets have been done by all."
+    path = image(options, name)
+    critical_difference_plot(path, ranking, "Mean ranks over sets, lower is better")
+    return f"{shown(path, 'mean ranks of learners')}\n\n{ranking_sentences(ranking)}"
+
+
+def tuned_part(cells: Cells, store: Store, options: argparse.Namespace) -> str:
+    """Write the part on tuned learners and on AdaBoost.MH."""
+    classes = [n for n in options.sets if manifest()[n]["task"] != "regression"]
+    both = [ADABOOST.label, *options.learners]
+    boosted = [
+        [title, *(f"{rank:.2f}" for rank in ranking.ranks), str(ranking.n_sets)]
+        for title, value in (("error", "error"), ("log loss", "log_loss"))
+        if (ranking := rank_methods(means(cells, store, classes, both, value), both))
+    ]
+    text = f"""## AdaBoost.MH
+
+{markdown_table(["mean rank, sets with classes", *both, "sets"], boosted)}
+"""
+    if not options.tuned:
+        return text
+    labels = [label + TUNED for label in options.learners]
+    grids = "; ".join(
+        f"{label}: {', '.join(str(p or 'defaults') for p in GRIDS[label])}"
+        for label in options.learners
+    )
+    rows = []
+    for label in options.learners:
+        ratios = []
+        for name in options.sets:
+            value = "rmse" if manifest()[name]["task"] == "regression" else "error"
+            usual, tuned = means(cells, store, [name], [label, label + TUNED], value)[0]
+            if usual > 0 and tuned > 0:
+                ratios.append(np.log(tuned / usual))
+        ratio = f"{np.exp(np.mean(ratios)):.3f}" if ratios else "–"
+        rows.append([label, ratio, str(len(ratios))])
+    return f"""{text}
+## Lightly tuned
+
+Each learner has three points of a grid, judged on a quarter of the training rows by log loss or
+squared error, and the best one is fitted on all: {grids}.
+
+{ranking_part(cells, store, options, labels, "tuned")}
+
+{markdown_table(["learner", "error, tuned over default (geometric mean)", "sets"], rows)}
+"""
 
 
 def rank_rows(
@@ -151,11 +244,11 @@ def report(cells: Cells, store: Store, options: argparse.Namespace) -> str:
     capped = [n for n in options.sets if manifest()[n]["n_rows"] * 2 / 3 > options.max_rows]
     at_most = f"At most {options.max_rows} rows to learn from and to test on"
     repeated = ", ".join(f"{a} ({b})" for a, b in SAME_ROWS.items() if a in options.sets)
-    return f"""# Our learners beside others, all at their defaults
+    return f"""# Our learners beside others
 
 Two thirds of the rows to learn from, the rest to test on, drawn at random within each class (rows
 in time order too); {options.splits} splits below {SMALL_ROWS} rows, {options.large_splits} above;
-mean ± standard error. Threads: {options.jobs}. {at_most}
+mean ± standard error. All at their defaults but where said. Threads: {options.jobs}. {at_most}
 (cuts: {", ".join(capped) or "none"}).
 † shares rows with another set: {repeated or "none here"}.
 
@@ -167,6 +260,9 @@ mean ± standard error. Threads: {options.jobs}. {at_most}
 
 {alone(measured, labels)}
 
+{ranking_part(cells, store, options, labels, "ranks")}
+
+{tuned_part(cells, store, options)}
 {tables}
 
 ## Seconds of a fit
@@ -190,32 +286,39 @@ def main() -> None:
         choices=tuple(LEARNERS),
         help=f"among: {'; '.join(LEARNERS)}",
     )
-    parser.add_argument("--splits", type=int, default=5, help="splits of small sets (default: 5)")
+    add_size_options(parser, "2 splits, 1 of large sets, 2,000 rows", "5 splits, 2, 20,000 rows")
+    parser.add_argument("--splits", type=int, help="splits of small sets")
+    parser.add_argument("--large-splits", type=int, help="splits of other sets")
+    parser.add_argument("--max-rows", type=int, help="cut both parts to this")
     parser.add_argument(
-        "--large-splits", type=int, default=2, help="splits of other sets (default: 2)"
-    )
-    parser.add_argument(
-        "--max-rows", type=int, default=20_000, help="cut both parts to this (default: 20000)"
+        "--no-tuned",
+        dest="tuned",
+        action="store_false",
+        help="defaults alone, a quarter of the time",
     )
     parser.add_argument(
         "--max-columns", type=int, help="leave out sets with more columns than this"
     )
     add_common_options(parser)
     options = parser.parse_args()
+    settle_page(options, "learners")
+    settle_sizes(options, splits=(2, 5), large_splits=(1, 2))
+    settle_sizes(options, max_rows=(2000, 20_000), max_columns=(100, 10**6))
     known = numeric_sets()
     chosen = check_sets(options.sets or known)
-    widest = options.max_columns or np.inf
-    options.sets = [
+    options.sets, missing = present(
         name
         for name in known
-        if name in chosen and name not in options.skip and manifest()[name]["n_features"] <= widest
-    ]
+        if name in chosen
+        and name not in options.skip
+        and manifest()[name]["n_features"] <= options.max_columns
+    )
     if not options.sets:
         parser.error("no numeric set with one target is left; choose others with --sets.")
     store = Store("compare_learners", options.reuse)
     cells = plan(options)
-    problems = run(store, in_order(cells), max_minutes=options.max_minutes)
-    finish(report(cells, store, options), problems, options.write, store)
+    problems = missing + run(store, in_order(cells), max_minutes=options.max_minutes)
+    finish(report(cells, store, options), problems, options.write, store, options.size)
 
 
 if __name__ == "__main__":

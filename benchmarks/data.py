@@ -1,4 +1,7 @@
-"""Tables for the benchmarks: the data folder, synthetic tables and train/test splits."""
+"""Tables for the benchmarks: the data folder, synthetic tables and train/test splits.
+
+Without a data folder, tables come from where `fallback` finds them.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,13 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fallback import MissingSetError, catalogue, fetch
 from sklearn.model_selection import train_test_split
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -89,20 +94,54 @@ class LabelSet:
 
 
 def data_folder() -> Path:
-    """Return the data folder, or leave with one sentence if there is none."""
-    folder = Path(os.environ.get("FEATUREWRIGHT_DATA", ROOT.parent / "shared" / "data"))
-    if not (folder / "MANIFEST.json").is_file():
-        sys.exit(
-            f"The data folder {folder} has no MANIFEST.json: set FEATUREWRIGHT_DATA to the folder "
-            "that holds the benchmark tables."
-        )
-    return folder
+    """Return where the data folder is, or would be."""
+    return Path(os.environ.get("FEATUREWRIGHT_DATA", ROOT.parent / "shared" / "data"))
 
 
 @functools.cache
 def manifest() -> dict[str, dict[str, Any]]:
-    """Return what the folder's manifest says about each set."""
-    return json.loads((data_folder() / "MANIFEST.json").read_text())["datasets"]
+    """Return what is known of each set: the folder's manifest, and what can be had without one."""
+    path = data_folder() / "MANIFEST.json"
+    stored = json.loads(path.read_text(encoding="utf-8"))["datasets"] if path.is_file() else {}
+    return catalogue() | stored
+
+
+@functools.cache
+def why_missing(name: str) -> str:
+    """Say why a set cannot be had; empty if it can."""
+    entry = manifest().get(name.removesuffix(":numeric"))
+    if _synthetic(name):
+        return ""
+    if entry is None:
+        return "neither the data folder nor OpenML has it"
+    if "file" in entry:
+        found = (data_folder() / entry["file"]).is_file()
+        return "" if found else "the data folder lists it, but its file is not there"
+    try:
+        fetch(name.removesuffix(":numeric"))
+    except MissingSetError as e:
+        return str(e)
+    return ""
+
+
+def present(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Part the sets that can be had from those that cannot.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of sets.
+
+    Returns
+    -------
+    there : list of str
+        The sets that can be had, in their order.
+    problems : list of str
+        A sentence for each of the others.
+    """
+    reasons = {name: why_missing(name) for name in names}
+    there = [name for name, reason in reasons.items() if not reason]
+    return there, [f"{name} is missing: {reason}." for name, reason in reasons.items() if reason]
 
 
 def numeric_sets() -> list[str]:
@@ -157,8 +196,11 @@ def load(name: str) -> Dataset:
     entry = manifest()[name]
     if entry["task"] not in SINGLE_TARGET:
         sys.exit(f"{name} is {entry['task']}: the benchmarks take sets with one target.")
-    path = data_folder() / entry["file"]
-    if path.suffix == ".npz":
+    if "file" not in entry:
+        X, y = fetch(name)
+        if hasattr(X, "iloc"):
+            X = _inputs(X, numeric_only)
+    elif (path := data_folder() / entry["file"]).suffix == ".npz":
         with np.load(path, allow_pickle=False) as arrays:
             X, y = arrays["X"].astype(np.float32), arrays["y"]
     else:
@@ -179,7 +221,13 @@ def load_labels(name: str) -> LabelSet:
     entry = manifest()[name]
     if entry["task"] != "multilabel":
         sys.exit(f"{name} is {entry['task']}: several labels to a row are expected.")
-    frame = pd.read_parquet(data_folder() / entry["file"])
+    if "file" in entry:
+        frame = pd.read_parquet(data_folder() / entry["file"])
+        labels = [column for column in frame if column.startswith("label_")]
+    else:
+        frame, Y = fetch(name)
+        labels = [f"label_{k}" for k in range(Y.shape[1])]
+        frame = frame.assign(**dict(zip(labels, Y.T, strict=True)))
     own_split = "is_train" in frame
     rows = np.arange(len(frame))
     if own_split:
@@ -187,7 +235,6 @@ def load_labels(name: str) -> LabelSet:
         train, test = rows[trains], rows[~trains]
     else:
         train, test = train_test_split(rows, test_size=0.5, random_state=0)
-    labels = [column for column in frame if column.startswith("label_")]
     Y = frame[labels].to_numpy(dtype=np.int64)
     X = frame.drop(columns=labels).to_numpy(dtype=np.float32)
     return LabelSet(name, X, Y, own_split, train, test)
@@ -199,11 +246,15 @@ def _read_parquet(path: Path, not_inputs: list[str], numeric_only: bool) -> tupl
 
     frame = pd.read_parquet(path)
     y = frame["target"].to_numpy()
-    X = frame.drop(columns=["target", *not_inputs])
+    return _inputs(frame.drop(columns=["target", *not_inputs]), numeric_only), y
+
+
+def _inputs(X: Any, numeric_only: bool) -> Any:
+    """Turn a frame into an array where it has numbers alone, or they alone are asked for."""
     numeric = X.select_dtypes("number")
     if numeric_only or numeric.shape[1] == X.shape[1]:
-        return numeric.to_numpy(dtype=np.float64, na_value=np.nan), y
-    return X, y
+        return numeric.to_numpy(dtype=np.float64, na_value=np.nan)
+    return X
 
 
 def _synthetic(name: str) -> tuple[int, int] | None:

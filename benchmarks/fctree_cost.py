@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from data import load, synthetic
+from data import load, synthetic, why_missing
+from pages import image, shown
+from plots import draw_curves, drawing
 from runner import markdown_table, say
 from sklearn.tree import DecisionTreeClassifier
 
 from featurewright import BatchConstructor, FCTreeClassifier
 
+Costs = dict[str, list[float]]
 COLUMNS = (10, 30, 100, 300, 1000)
 
 
@@ -27,9 +30,11 @@ def timed(model: Any, X: np.ndarray, y: np.ndarray) -> tuple[float, Any]:
     return min(seconds), model
 
 
-def cost_by_columns(n_rows: int, jobs: int) -> tuple[str, dict[str, list[float]]]:
-    """Measure fits on ever more columns."""
-    rows, seconds = [], {"FCTree": [], "BatchConstructor": []}
+def cost_by_columns(n_rows: int, jobs: int) -> tuple[str, Costs, Costs]:
+    """Measure fits on ever more columns: a table, seconds and features built."""
+    rows: list[list[str]] = []
+    seconds: Costs = {"FCTree": [], "BatchConstructor": []}
+    built: Costs = {"FCTree": [], "BatchConstructor": []}
     for n_columns in COLUMNS:
         say(f"cost at {n_columns} columns")
         X, y = synthetic(n_rows, n_columns)
@@ -37,6 +42,8 @@ def cost_by_columns(n_rows: int, jobs: int) -> tuple[str, dict[str, list[float]]
         batch_time, batch = timed(BatchConstructor(n_jobs=jobs), X, y)
         seconds["FCTree"].append(tree_time)
         seconds["BatchConstructor"].append(batch_time)
+        built["FCTree"].append(tree.n_candidates_)
+        built["BatchConstructor"].append(batch.n_candidates_)
         rows.append(
             [
                 str(n_columns),
@@ -48,25 +55,17 @@ def cost_by_columns(n_rows: int, jobs: int) -> tuple[str, dict[str, list[float]]
             ]
         )
     header = ["columns", "FCTree s", "candidates", "Batch s", "candidates", "ratio of candidates"]
-    return markdown_table(header, rows), seconds
+    return markdown_table(header, rows), seconds, built
 
 
-def plot(seconds: dict[str, list[float]], path: Path) -> None:
-    """Draw the time of a fit by the number of columns."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    for label, values in seconds.items():
-        axes.loglog(COLUMNS, values, marker="o", label=label)
-    axes.set(xlabel="columns", ylabel="seconds of a fit")
-    axes.legend()
-    axes.grid(alpha=0.3)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
+def plot(seconds: Costs, built: Costs, path: Path) -> None:
+    """Draw features built and the time of a fit by the number of columns."""
+    with drawing(path, columns=2, size=(4.2, 3.4)) as grid:
+        for axes, found, title in zip(
+            grid[0], (built, seconds), ("features built", "seconds of a fit"), strict=True
+        ):
+            draw_curves(axes, {label: (COLUMNS, values, None) for label, values in found.items()})
+            axes.set(xscale="log", yscale="log", xlabel="columns", ylabel=title)
 
 
 def slope(values: list[float]) -> float:
@@ -75,20 +74,25 @@ def slope(values: list[float]) -> float:
     return float(np.polyfit(np.log(COLUMNS[first:]), np.log(values[first:]), 1)[0])
 
 
-def cost_report(options: argparse.Namespace) -> str:
-    """Measure time and candidates."""
-    table_text, seconds = cost_by_columns(options.cost_rows, options.jobs)
-    image = ""
-    if options.write:
-        path = options.write.with_name(options.write.stem + "_cost.png")
-        plot(seconds, path)
-        image = f"\n![seconds of a fit by columns]({path.name})\n"
+def wide_sentence(jobs: int) -> str:
+    """Count the features built on a wide set."""
+    if why_missing("arcene"):
+        return "arcene, on which the published count is compared, is missing."
     wide = load("arcene")
     X = np.asarray(wide.X, np.float64)
     X = X[:, X.std(axis=0) > 0][:, :177]
     tree = FCTreeClassifier(random_state=0).fit(X, wide.y)
-    batch = BatchConstructor(n_jobs=options.jobs).fit(X, wide.y)
-    ratio = batch.n_candidates_ / tree.n_candidates_
+    batch = BatchConstructor(n_jobs=jobs).fit(X, wide.y)
+    return f"""At 177 columns (the first of arcene that are not constant, {len(wide.y)} rows) FCTree
+constructs {tree.n_candidates_:,} features and BatchConstructor {batch.n_candidates_:,}:
+{batch.n_candidates_ / tree.n_candidates_:.1f} times as many (published: at least ten times)."""
+
+
+def cost_report(options: argparse.Namespace) -> str:
+    """Measure time and candidates."""
+    table_text, seconds, built = cost_by_columns(options.cost_rows, options.jobs)
+    picture = image(options, "cost")
+    plot(seconds, built, picture)
     say("cost at 100,000 rows")
     X, y = synthetic(100_000, 50)
     half = X[::2], y[::2]
@@ -100,13 +104,13 @@ def cost_report(options: argparse.Namespace) -> str:
 constructor: {options.jobs}. The best of three fits, as far as they take less than five seconds.
 
 {table_text}
-{image}
+
+{shown(picture, "features built and seconds of a fit by columns")}
+
 From 100 to 1,000 columns the time of FCTree grows with the power {slope(seconds["FCTree"]):.2f} of
 the columns, that of BatchConstructor with the power {slope(seconds["BatchConstructor"]):.2f}.
 
-At 177 columns (the first of arcene that are not constant, {len(wide.y)} rows) FCTree constructs
-{tree.n_candidates_:,} features and BatchConstructor {batch.n_candidates_:,}: {ratio:.1f} times as
-many (published: at least ten times).
+{wide_sentence(options.jobs)}
 
 A made-up table of 100,000 rows and 50 columns: FCTree {whole:.2f} s, scikit-learn's
 DecisionTreeClassifier {whole_plain:.2f} s. Grown on every other row ({ours:.2f} s and

@@ -10,7 +10,8 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from data import HOLDOUTS, SMALL_TRAINING, check_sets, manifest
+from data import HOLDOUTS, SMALL_TRAINING, manifest, present
+from pages import add_size_options, settle_page, settle_sizes
 from runner import (
     NO_VALUE,
     Learner,
@@ -26,6 +27,7 @@ from runner import (
     show,
     tally,
 )
+from significance import wilcoxon_sentence
 
 SETS = (
     *("waveform", "twonorm", "ringnorm", "vehicle", "vowel"),
@@ -127,6 +129,10 @@ class Table:
         """Return the errors of a cell, without any if it was left out."""
         return self.errors.get((label, name), np.array([np.nan]))
 
+    def means(self, label: str, names: list[str]) -> np.ndarray:
+        """Return the mean errors of a learner on some sets."""
+        return np.array([mean_and_error(self.get(label, name))[0] for name in names])
+
     def noise(self, label: str, name: str) -> float:
         """Return the standard error of a cell: of its splits, or of counting mistakes."""
         errors = self.get(label, name)
@@ -204,7 +210,8 @@ def sentences(table: Table, options: argparse.Namespace) -> list[str]:
             f"{plain}: construction is {tally(ours.values())} on {len(ours)} sets; where the "
             f"published construction wins ({len(wins)}), ours is "
             f"{tally(ours[name] for name in wins)}"
-            + (f" (worse: {', '.join(missed)})." if missed else ".")
+            + (f" (worse: {', '.join(missed)}). " if missed else ". ")
+            + wilcoxon_sentence(table.means(constructed, names), table.means(plain, names))
         )
     beside = {(a, n): table.against_published(a, n) for a in options.learners for n in names}
     worse = [f"{label} on {name}" for (label, name), found in beside.items() if found == "loss"]
@@ -243,9 +250,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="a short run of 5 minutes (the default)")
-    size.add_argument("--full", action="store_true", help="the published sizes: many hours")
+    add_size_options(parser, "a short run of 5 minutes", "the published sizes: many hours")
     parser.add_argument("--sets", nargs="+", metavar="SET", default=list(SETS), choices=SETS)
     parser.add_argument(
         "--learners", nargs="+", metavar="ROW", default=list(PUBLISHED), choices=tuple(PUBLISHED)
@@ -264,17 +269,14 @@ def main() -> None:
         "plain Extra-Trees make four times the published mistakes (default: tenth)",
     )
     options = parser.parse_args()
-    sizes = (1000, 1000, 50, 10) if options.full else (100, 150, 5, 1)
-    for name, size_of in zip(("trees", "iterations", "splits", "large_splits"), sizes, strict=True):
-        if getattr(options, name) is None:
-            setattr(options, name, size_of)
-    if options.max_minutes is None and not options.full:
-        options.max_minutes = 5.0
-    check_sets(options.sets)
+    settle_sizes(options, trees=(100, 1000), iterations=(150, 1000), splits=(5, 50))
+    settle_sizes(options, large_splits=(1, 10), max_minutes=(5.0, None))
+    settle_page(options, "constructive")
+    options.sets, missing = present(options.sets)
     store = Store("papers_constructive", options.reuse)
     cells = plan(options)
-    problems = run(store, in_rounds(cells), max_minutes=options.max_minutes)
-    finish(report(Table(cells, store), options), problems, options.write, store)
+    problems = missing + run(store, in_rounds(cells), max_minutes=options.max_minutes)
+    finish(report(Table(cells, store), options), problems, options.write, store, options.size)
 
 
 if __name__ == "__main__":

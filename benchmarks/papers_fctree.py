@@ -15,8 +15,10 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from data import ROOT, data_folder, load
+from data import data_folder, load, present
 from fctree_cost import cost_report
+from fctree_published import COMPARISONS, PUBLISHED_SWING, REASONS
+from pages import add_size_options, settle_page, settle_sizes
 from runner import (
     Settings,
     Store,
@@ -64,47 +66,6 @@ SWEPT = ("sonar", "ionosphere", "breast_wisconsin_diagnostic", "pima_diabetes")
 N_SWEPT_FIELDS = 4
 FOLDS = 10
 TREE_SEED = 0
-# What is compared, ours first; the published result on balanced and on skewed sets, and the share
-# of wins that it stands for: where it is not a number, more than half.
-COMPARISONS = {
-    "FCT against original": (
-        ("FCT", "all"),
-        ("original", "all"),
-        {"balanced": ("23 of 33 higher", 23 / 33), "skewed": ("most higher", 0.5)},
-    ),
-    "FCT against TFC": (
-        ("FCT", "all"),
-        ("TFC", "all"),
-        {"balanced": ("22-7-4", 22 / 29), "skewed": ("10-8-15", 10 / 18)},
-    ),
-    "tree on FCT against tree on unweighted FCT": (
-        ("FCT", "tree"),
-        ("unweighted", "tree"),
-        {"balanced": ("9-2", 9 / 11), "skewed": ("higher", 0.5)},
-    ),
-    "FCTree against FCTree without weighting": (
-        ("FCT", "itself"),
-        ("unweighted", "itself"),
-        {"balanced": ("9-2", 9 / 11), "skewed": ("higher", 0.5)},
-    ),
-    "FCTree itself against SVM on original": (
-        ("FCT", "itself"),
-        ("original", "svm"),
-        {"balanced": ("8 of 11 higher", 8 / 11), "skewed": ("all higher", 1.0)},
-    ),
-}
-_SLOW = (
-    ": the rule multiplies the weight of every operator drawn by 0.37 (no gain) to 0.61 (one bit), "
-    "so weights part slowly"
-)
-REASONS = {
-    "tree on FCT against tree on unweighted FCT, balanced": _SLOW,
-    "FCTree against FCTree without weighting, balanced": _SLOW,
-    "FCTree itself against SVM on original, skewed": (
-        ": leaves of a tree that is not pruned are pure, and rank rows coarsely"
-    ),
-}
-PUBLISHED_SWING = {"balanced": 5.0, "skewed": 6.0}
 
 
 @functools.lru_cache(maxsize=4)
@@ -253,10 +214,17 @@ class Results:
             for learner in learners:
                 other = learner if theirs[1] == "all" else theirs[1]
                 a, b = self.get(name, ours[0], learner), self.get(name, theirs[0], other)
+                if not np.isfinite(a - b).any():
+                    continue
                 difference = np.round(np.nanmean(a), 1) - np.round(np.nanmean(b), 1)
                 plain[0 if difference > 0 else 1 if difference < 0 else 2] += 1
                 beyond[{"win": 0, "loss": 1, "draw": 2}[outcome(100 - a, 100 - b)]] += 1
         return Count(tuple(plain), tuple(beyond))
+
+
+def mean_of(values: np.ndarray) -> float:
+    """Give the mean of what there is."""
+    return mean_and_error(values)[0]
 
 
 def score_table(results: Results, group: str) -> str:
@@ -271,12 +239,12 @@ def score_table(results: Results, group: str) -> str:
     rows = []
     for name in results.groups[group]:
         cells = [
-            f"{np.nanmean(results.get(name, kind, learner)):.1f}"
+            f"{mean_of(results.get(name, kind, learner)):.1f}"
             for learner in LEARNERS
             for kind in kinds
         ]
         cells.append(show(results.get(name, "FCT", "itself"), 1))
-        widths = (np.nanmean(results.get(name, kind, "n_columns")) for kind in kinds)
+        widths = (mean_of(results.get(name, kind, "n_columns")) for kind in kinds)
         rows.append([name, *cells, " / ".join(f"{width:.0f}" for width in widths)])
     return markdown_table(header, rows)
 
@@ -310,7 +278,7 @@ def sweep_table(results: Results) -> tuple[str, list[str]]:
                 results.get(name, "FCT" if multiple == "1n" else f"FCT {multiple}", learner)
                 for multiple in MULTIPLES
             ]
-            means = [float(np.nanmean(cell)) for cell in cells]
+            means = [mean_of(cell) for cell in cells]
             swing = max(means) - min(means)
             swings["skewed" if name in results.fields else "balanced"].append(swing)
             noise = float(np.mean([mean_and_error(cell)[1] for cell in cells]))
@@ -334,9 +302,12 @@ def report(results: Results, options: argparse.Namespace) -> str:
     sweep, more = sweep_table(results)
     gains = {
         group: max(
-            float(np.nanmean(results.get(n, "FCT", k)) - np.nanmean(results.get(n, "original", k)))
-            for n in results.groups[group]
-            for k in LEARNERS
+            (
+                mean_of(results.get(n, "FCT", k)) - mean_of(results.get(n, "original", k))
+                for n in results.groups[group]
+                for k in LEARNERS
+            ),
+            default=np.nan,
         )
         for group in results.groups
     }
@@ -388,13 +359,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    add_size_options(parser, "a short run of a few minutes", "all rows of all sets: an hour")
     parser.add_argument("--sets", nargs="+", metavar="SET", default=list(BALANCED))
     parser.add_argument("--tasks", type=int, default=29, help="mine fields (default: all 29)")
-    parser.add_argument("--max-rows", type=int, default=1000, help="rows of a set (default: 1000)")
-    parser.add_argument("--cost-rows", type=int, default=500, help="rows to measure time on")
+    parser.add_argument("--max-rows", type=int, help="rows of a set (default: 1000, or all)")
+    parser.add_argument("--cost-rows", type=int, help="rows to measure time on (500, or 2000)")
     add_common_options(parser)
-    parser.set_defaults(write=ROOT / "docs" / "results" / "fctree.md")
     options = parser.parse_args()
+    settle_page(options, "fctree")
+    settle_sizes(options, max_rows=(1000, 100_000), cost_rows=(500, 2000))
+    options.sets, missing = present(options.sets)
+    fields, more = present(["landmine"])
+    options.tasks = options.tasks if fields else 0
     store = Store("papers_fctree", options.reuse)
     results = Results(store, options)
     problems = run(
@@ -404,7 +380,8 @@ def main() -> None:
         work=evaluate_fold,
         compile_all=compile_all,
     )
-    finish(report(results, options), problems, options.write, store)
+    text = report(results, options)
+    finish(text, [*missing, *more, *problems], options.write, store, options.size)
 
 
 if __name__ == "__main__":

@@ -14,18 +14,28 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from data import ROOT, load
+from data import load, present
+from pages import add_size_options, image, settle_page, shown
+from recursive_tables import (
+    CANDIDATES,
+    COMPARED,
+    FORESTS,
+    PUBLISHED,
+    against_sentence,
+    candidates_table,
+    forest_table,
+    losses_table,
+    paths_table,
+    recursion_plot,
+    sizes_of,
+)
 from runner import (
-    NO_VALUE,
     Settings,
     Store,
     Values,
     add_common_options,
-    column,
     finish,
-    markdown_table,
     run,
-    show,
 )
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -37,23 +47,8 @@ from threadpoolctl import threadpool_limits
 
 from featurewright import RecursiveSelectiveClassifier, RecursiveSelectiveTransformer
 from featurewright.recursive.members import fit_member, join_probabilities, log_loss
-from featurewright.recursive.schedule import plan_sizes
 from featurewright.recursive.steps import MANY_ROWS, Plane, Problem, recurse
 
-# The published sizes where they are not those of keep="auto".
-SCHEDULES = {"glass": (5, 2), "letter": (12, 9, 5, 2), "olivetti_faces": (720, 509, 430, 375)}
-# Published log losses: original, best after some recursion, best PCA, LDA. The tables are scrambled
-# in the text of the article: this is our reading of them.
-PUBLISHED = {
-    "iris": (0.46, 0.30, 0.48, 0.43),
-    "glass": (1.35, 1.10, 1.18, 1.20),
-    "sonar": (0.52, 0.56, 0.55, 1.00),
-    "digits": (0.25, 0.23, 0.36, 0.28),
-    "letter": (1.33, 1.28, 1.45, 1.62),
-    "olivetti_faces": (1.98, 1.07, 1.50, 1.53),
-    "otto_group": (0.96, 0.70, 0.78, 0.94),
-    "mnist": (1.85, 0.41, 1.30, 0.52),
-}
 # Rows, recursions and splits of the short run; rows are drawn once with seed 0.
 QUICK = {
     "iris": (150, 6, 4),
@@ -64,25 +59,6 @@ QUICK = {
     "olivetti_faces": (100, 2, 1),
     "otto_group": (3_000, 6, 1),
     "mnist": (1_700, 2, 1),
-}
-COMPARED = {
-    "iris": (150, 6, 4),
-    "glass": (214, 6, 4),
-    "sonar": (208, 6, 4),
-    "digits": (1_000, 6, 1),
-    "letter": (2_500, 4, 1),
-    "olivetti_faces": (100, 2, 1),
-}
-FORESTS = ("iris", "glass", "sonar", "digits")  # the first two splits
-CANDIDATES = {
-    "stretch, w as fitted": ("stretch", None, "squared_hinge"),
-    "stretch, unit length": ("stretch", "unit", "squared_hinge"),
-    "stretch, largest entry 1": ("stretch", "max", "squared_hinge"),
-    "stretch, w as fitted, hinge loss": ("stretch", None, "hinge"),
-    "diagonal, w as fitted": ("diagonal", None, "squared_hinge"),
-    "diagonal, unit length": ("diagonal", "unit", "squared_hinge"),
-    "diagonal, largest entry 1": ("diagonal", "max", "squared_hinge"),
-    "orthogonal": ("orthogonal", None, "squared_hinge"),
 }
 
 
@@ -130,11 +106,6 @@ def work(job: Settings) -> Values:
     values = {f"loss_{step}": loss for step, loss in enumerate(losses)}
     values |= {"error": losses[-1], "fit_seconds": time.perf_counter() - started}
     return values | {"best": min(losses[1:] or losses), "last": losses[-1]}
-
-
-def sizes_of(name: str, n_columns: int, recursions: int) -> list[int]:
-    """Give the published sizes of a set."""
-    return plan_sizes(n_columns, SCHEDULES.get(name, "auto"), recursions)
 
 
 def by_recursion(split: Split, job: Settings) -> list[float]:
@@ -231,66 +202,6 @@ def plan(options: argparse.Namespace) -> dict[tuple[str, str], list[Settings]]:
     return cells
 
 
-def losses_table(cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any) -> str:
-    """Lay out ours above the published losses."""
-    rows = []
-    for name in sets:
-        rst = cells["rst", name]
-        cases = [column(store, rst, "loss_0"), column(store, rst, "best")]
-        cases += [column(store, rst, "last"), column(store, cells["auto", name], "best")]
-        cases += [column(store, cells[other, name], "best") for other in ("pca", "lda")]
-        rows.append([f"{name}, ours", *(show(case, 3) for case in cases)])
-        original, best, pca, lda = (f"{loss:.2f}" for loss in PUBLISHED[name])
-        rows.append(["published", original, best, NO_VALUE, NO_VALUE, pca, lda])
-    head = ["log loss", "original", "best RST", "last RST", "auto", "best PCA", "LDA"]
-    return markdown_table(head, rows)
-
-
-def paths_table(cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any) -> str:
-    """Lay out the loss after each recursion, with its size."""
-    rows = []
-    for name in sets:
-        jobs = cells["rst", name]
-        n_columns = load(name).X.shape[1]
-        sizes = [n_columns, *sizes_of(name, n_columns, jobs[0]["params"]["recursions"])]
-        means = [np.nanmean(column(store, jobs, f"loss_{k}")) for k in range(len(sizes))]
-        cells_of_row = [f"{size}: {mean:.3f}" for size, mean in zip(sizes, means, strict=True)]
-        rows.append([name, *cells_of_row, *[""] * (7 - len(cells_of_row))])
-    return markdown_table(["columns: log loss", *map(str, range(7))], rows)
-
-
-def candidates_table(cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any) -> str:
-    """Lay out the candidates: loss after one recursion, the last and the best."""
-    names = [name for name in sets if name in COMPARED]
-    rows = []
-    for label in CANDIDATES:
-        texts, ratios = [], []
-        for name in names:
-            jobs = cells[label, name]
-            values = [np.nanmean(column(store, jobs, key)) for key in ("loss_0", "loss_1", "last")]
-            best = column(store, jobs, "best")
-            values.append(np.nanmean(np.fmin(best, column(store, jobs, "loss_0"))))
-            texts.append(", ".join(f"{value:.3f}" for value in values[1:]))
-            ratios.append(np.divide(values[1:], values[0]))
-        means = np.exp(np.nanmean(np.log(ratios), axis=0))
-        rows.append([label, *texts, ", ".join(f"{mean:.3f}" for mean in means)])
-    first = next(iter(CANDIDATES))
-    original = [f"{np.nanmean(column(store, cells[first, name], 'loss_0')):.3f}" for name in names]
-    rows.insert(0, ["no transformation", *original, "1"])
-    return markdown_table(["one, last, best", *names, "mean ratio"], rows)
-
-
-def forest_table(cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any) -> str:
-    """Lay out what forests make of the components."""
-    rows = []
-    for name in sets:
-        if name in FORESTS:
-            jobs = cells["forest", name]
-            found = [column(store, jobs, key) for key in ("loss_0", "loss_1", "best", "last")]
-            rows.append([name, *(show(case, 3) for case in found)])
-    return markdown_table(["log loss", "original", "one recursion", "best", "last"], rows)
-
-
 def speed() -> tuple[float, float]:
     """Time the transform beside the bare matrix product, in milliseconds."""
     random = np.random.RandomState(0)
@@ -337,6 +248,10 @@ The loss after each recursion, at the published sizes:
 
 {paths_table(cells, store, sets)}
 
+{shown(image(options, "recursions"), "log loss by recursion")}
+
+{against_sentence(cells, store, sets)}
+
 ## The form of the projection
 
 The article does not say how the selected columns are projected. Each cell has the log loss after
@@ -368,21 +283,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="the short run (the default)")
-    size.add_argument("--full", action="store_true", help="all rows and 32 splits: many hours")
+    add_size_options(parser, "the short run", "all rows and 32 splits: many hours")
     parser.add_argument(
         "--sets", nargs="+", metavar="SET", default=list(PUBLISHED), choices=tuple(PUBLISHED)
     )
     add_common_options(parser)
     options = parser.parse_args()
-    if options.write is None:
-        options.write = ROOT / "docs" / "results" / "recursive.md"
+    settle_page(options, "recursive")
+    options.sets, missing = present(options.sets)
     store = Store("papers_recursive", options.reuse)
     cells = plan(options)
     every = [job for jobs in cells.values() for job in jobs]
     left = run(store, every, max_minutes=options.max_minutes, work=work)
-    finish(report(cells, store, options), left, options.write, store)
+    recursion_plot(image(options, "recursions"), cells, store, options.sets)
+    text = report(cells, store, options)
+    finish(text, missing + left, options.write, store, options.size)
 
 
 if __name__ == "__main__":

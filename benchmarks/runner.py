@@ -25,7 +25,10 @@ from typing import Any
 
 import numpy as np
 from data import ROOT, Dataset, load, split_rows, take
+from pages import write_page
+from peers import PINS
 from threadpoolctl import threadpool_limits
+from tuned import Tuned
 
 RESULTS = ROOT / "benchmarks" / "results"
 LIBRARIES = {
@@ -38,6 +41,10 @@ LIBRARIES = {
     "FCTree": "featurewright",
     "ForestPathEncoder": "featurewright",
     "AutoFeatures": "featurewright",
+    "BatchConstructor": "featurewright",
+    "LandmarkKernelFeatures": "featurewright",
+    "original": "sklearn.ensemble",
+    **{peer: f"peer {peer}" for peer in PINS},
     "RandomForest": "sklearn.ensemble",
     "ExtraTrees": "sklearn.ensemble",
     "HistGradientBoosting": "sklearn.ensemble",
@@ -117,10 +124,15 @@ def evaluate(settings: Settings) -> Values:
     train, test = split_rows(
         dataset, settings["holdout"], settings["split"], settings.get("max_rows")
     )
-    n_jobs = settings["n_jobs"]
-    model = make_model(
-        settings["family"], settings["params"], dataset.task, settings["split"], n_jobs
-    )
+    family, n_jobs, seed = settings["family"], settings["n_jobs"], settings["split"]
+
+    def make(params: dict[str, Any]) -> Any:
+        return make_model(family, settings["params"] | params, dataset.task, seed, n_jobs)
+
+    if "grid" in settings:
+        model: Any = Tuned(make, settings["grid"], dataset.task, seed)
+    else:
+        model = make({})
     return fit_and_score(model, dataset, train, test, n_jobs)
 
 
@@ -149,6 +161,8 @@ def warm_up() -> None:
 @functools.cache
 def code_of(library: str) -> str:
     """Return what results of a library depend on: its version, or a fingerprint of our code."""
+    if library.startswith("peer "):
+        return ", ".join(PINS[library.removeprefix("peer ")])
     if library != "featurewright":
         package = {"sklearn.ensemble": "scikit-learn"}.get(library, library)
         return f"{package} {version(package)}"
@@ -268,14 +282,7 @@ def run(
         except KeyboardInterrupt:
             problems.append(f"Stopped with {len(pending) - done} runs left.")
             break
-        except (
-            ArithmeticError,
-            LookupError,
-            MemoryError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-        ) as e:
+        except FAILURES as e:
             problems.append(f"{title} failed: {type(e).__name__}: {e}")
             say(problems[-1])
             continue
@@ -370,7 +377,9 @@ def add_common_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the Markdown here too")
 
 
-def finish(text: str, problems: Sequence[str], write: Path | None, store: Store) -> None:
+def finish(
+    text: str, problems: Sequence[str], write: Path | None, store: Store, size: str = "custom"
+) -> None:
     """Print the report, write it if asked to, and leave with 1 if a run failed."""
     if store.foreign:
         text += f"\n\n{len(store.foreign)} results come from other code than today's.\n"
@@ -378,8 +387,5 @@ def finish(text: str, problems: Sequence[str], write: Path | None, store: Store)
         text += "\n\nNot complete:\n\n" + "\n".join(f"- {problem}" for problem in problems)
     print(text)
     if write:
-        write.parent.mkdir(parents=True, exist_ok=True)
-        part = write.with_name(write.name + ".part")
-        part.write_text(text.rstrip() + "\n")
-        part.replace(write)
+        write_page(write, text, size)
     sys.exit(any("failed" in problem for problem in problems))

@@ -14,11 +14,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
-from data import data_folder, load, synthetic
+from data import load, present, synthetic
+from pages import add_size_options, settle_page, write_page
 from runner import make_model, markdown_table, say, warm_up
 from threadpoolctl import threadpool_limits
 
@@ -149,6 +151,31 @@ def seconds(value: float) -> str:
     return f"{value:.3g} s"
 
 
+def add_speed_options(parser: argparse.ArgumentParser, quick: str, full: str) -> None:
+    """Add the options all measurements of speed have."""
+    add_size_options(parser, quick, full)
+    parser.add_argument("--check", action="store_true", help="leave with 1 if a bar is missed")
+    parser.add_argument("--repeats", type=int, default=3, help="turns of each (default: 3)")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="default: 1 2")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the Markdown here")
+
+
+def finish_lines(title: str, intro: str, lines: list[Line], options: argparse.Namespace) -> None:
+    """Print and write the page of some lines; leave with 1 if a bar is missed and asked for."""
+    header = ["work", "ours", "theirs", "number", "bar", ""]
+    table = markdown_table(header, [line.cells() for line in lines])
+    missed = [line.work for line in lines if not line.passed]
+    n_bars = sum(line.bar is not None for line in lines)
+    verdict = f"{n_bars - len(missed)} of {n_bars} bars hold."
+    if missed and not options.full:
+        verdict += " Bars are set for a full run."
+    verdict += "".join(f"\n- Missed: {work}." for work in missed)
+    text = f"# {title}\n\n{intro}\n\n{table}\n\n{verdict}"
+    print(text)
+    write_page(options.write, text, options.size)
+    sys.exit(bool(options.check and missed))
+
+
 def plain_lines(n_trees: dict[str, int], repeats: int, threads: list[int]) -> list[Line]:
     """Measure plain forests and Extra-Trees: fit, predict and error."""
     lines = []
@@ -204,7 +231,7 @@ def construct_lines(n_trees: int, repeats: int, threads: list[int]) -> list[Line
 def cost_lines(n_trees: int, repeats: int) -> list[Line]:
     """Measure nanoseconds for each row and candidate, one thread."""
     lines = []
-    for name in ("synthetic:20000x20", "satellite", "spambase"):
+    for name in present(("synthetic:20000x20", "satellite", "spambase"))[0]:
         dataset = load(name)
         X = dataset.X.astype(np.float32)
         budget = 10 * X.shape[1]
@@ -271,37 +298,28 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     groups = ("import", "growth", "plain", "construct", "cost")
-    parser.add_argument("--quick", action="store_true", help="fewer trees")
-    parser.add_argument("--check", action="store_true", help="leave with 1 if a bar is missed")
-    parser.add_argument("--repeats", type=int, default=3, help="turns of each (default: 3)")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="default: 1 2")
+    add_speed_options(parser, "few trees", "as many as the bars are set for")
     parser.add_argument(
         "--only", nargs="+", choices=groups, default=groups, help="measure these alone"
     )
     options = parser.parse_args()
-    if "cost" in options.only:
-        data_folder()  # better to miss it now than after minutes of work
+    settle_page(options, "speed")
     say("Compiling the kernels.")
     warm_up()
-    trees = {"20k × 20": 5, "100k × 50": 2} if options.quick else {"20k × 20": 30, "100k × 50": 8}
+    trees = {"20k × 20": 30, "100k × 50": 8} if options.full else {"20k × 20": 5, "100k × 50": 2}
     few = trees["20k × 20"]
     measures: dict[str, Callable[[], list[Line]]] = {
         "import": import_lines,
-        "growth": lambda: growth_lines(1 if options.quick else options.repeats),
+        "growth": lambda: growth_lines(options.repeats if options.full else 1),
         "plain": lambda: plain_lines(trees, options.repeats, options.threads),
         "construct": lambda: construct_lines(few, options.repeats, options.threads),
         "cost": lambda: cost_lines(few, options.repeats),
     }
     with threadpool_limits(max(options.threads)):
         lines = [line for group in groups if group in options.only for line in measures[group]()]
-    header = ["work", "ours", "theirs", "number", "bar", ""]
-    print(markdown_table(header, [line.cells() for line in lines]))
-    missed = [line.work for line in lines if not line.passed]
-    n_bars = sum(line.bar is not None for line in lines)
-    print(f"\n{n_bars - len(missed)} of {n_bars} bars hold; trees in fits: {trees}.")
-    for work in missed:
-        print(f"Missed: {work}.")
-    sys.exit(bool(options.check and missed))
+    counts = ", ".join(f"{n} at {size}" for size, n in trees.items())
+    intro = f"Trees in fits: {counts}; the median of {options.repeats} turns, side by side."
+    finish_lines("Speed beside scikit-learn", intro, lines, options)
 
 
 if __name__ == "__main__":

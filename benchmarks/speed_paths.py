@@ -5,26 +5,25 @@ thread, in seconds of the processor, so that other work on the machine does not 
 compared by the clock. The encoding has a turn before that is not counted, for the first touch of
 its memory can take longer than all the rest. The forests have the same number of trees, grown until
 leaves are pure on the same rows. The product of encodings is not charged for making them. Memory is
-what NumPy allocates at most during a call, the result counted. Bars are set for the sizes of a run
-without `--quick`.
+what NumPy allocates at most during a call, the result counted. A number of times says how much
+faster the first is.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 import tracemalloc
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from data import synthetic
-from runner import markdown_table, say
-from sklearn.ensemble import RandomForestClassifier
-from speed import Line, seconds, taking_turns, timed
+from pages import settle_page
+from runner import say
+from sklearn.ensemble import RandomForestClassifier, RandomTreesEmbedding
+from speed import Line, add_speed_options, finish_lines, seconds, taking_turns, timed
 from threadpoolctl import threadpool_limits
 
 from featurewright import ForestPathEncoder
@@ -68,6 +67,25 @@ def encoding_lines(
         encoder.set_params(n_jobs=n_jobs).transform(X)
 
     return lines + scaling("path encoding", encode, repeats, threads)
+
+
+def embedding_lines(X: np.ndarray, n_trees: int, repeats: int) -> list[Line]:
+    """Measure an encoder without a target against `RandomTreesEmbedding`, both to its depth."""
+    say("embedding without a target")
+    common = {"n_estimators": n_trees, "max_depth": 5, "random_state": 0, "n_jobs": 1}
+    models = {
+        "ours": ForestPathEncoder(encode="leaf", **common),
+        "theirs": RandomTreesEmbedding(**common),
+    }
+    lines = []
+    for step in ("fit", "transform"):
+        works = {who: partial(getattr(model, step), X) for who, model in models.items()}
+        taking_turns(works, 1)
+        found, _ = taking_turns(works, repeats)
+        work = f"leaves without a target, {len(X)} rows, {n_trees} trees of depth 5, against "
+        both = times(found["ours"], found["theirs"])
+        lines.append(Line(f"{work}RandomTreesEmbedding: {step}", *both, None))
+    return lines
 
 
 def kernel_lines(
@@ -160,13 +178,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="fewer trees and rows")
-    parser.add_argument("--check", action="store_true", help="leave with 1 if a bar is missed")
-    parser.add_argument("--repeats", type=int, default=3, help="turns of each (default: 3)")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="default: 1 2")
-    parser.add_argument("--write", type=Path, help="write the report to this file too")
+    add_speed_options(parser, "few trees and rows", "as many as the bars are set for")
     options = parser.parse_args()
-    n_rows, n_others, n_trees = (2_000, 200, 20) if options.quick else (20_000, 1_000, 200)
+    settle_page(options, "speed_paths")
+    n_rows, n_others, n_trees = (20_000, 1_000, 200) if options.full else (2_000, 200, 20)
     X_all, y_all = synthetic(n_rows + n_others, N_COLUMNS)
     X_all = X_all.astype(np.float32)
     X, y, Z = X_all[:n_rows], y_all[:n_rows], X_all[n_rows:]
@@ -180,30 +195,13 @@ def main() -> None:
     with threadpool_limits(most):
         lines = [
             *encoding_lines(encoder, peer, X, options.repeats, options.threads),
+            *embedding_lines(X, n_trees, options.repeats),
             *kernel_lines(encoder, X, Z, options.repeats, options.threads),
             *memory_lines(encoder, X),
             *chunk_lines(encoder, 50 * n_rows, n_rows),
         ]
-    table = markdown_table(
-        ["work", "ours", "theirs", "number", "bar", ""], [line.cells() for line in lines]
-    )
-    missed = [line.work for line in lines if not line.passed]
-    n_bars = sum(line.bar is not None for line in lines)
-    command = " ".join(["python benchmarks/speed_paths.py", *sys.argv[1:]])
-    verdict = f"{n_bars - len(missed)} of {n_bars} bars hold."
-    report = "\n\n".join(
-        [
-            "# Speed of path encodings and the forest kernel",
-            f"Printed by `{command}`.",
-            (__doc__ or "").split("\n\n", 1)[1].strip(),
-            table,
-            " ".join([verdict, *(f"Missed: {work}." for work in missed)]),
-        ]
-    )
-    print(report)
-    if options.write:
-        options.write.write_text(report + "\n", encoding="utf-8")
-    sys.exit(bool(options.check and missed))
+    intro = (__doc__ or "").split("\n\n", 1)[1].strip()
+    finish_lines("Speed of path encodings and the forest kernel", intro, lines, options)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ DOCUMENTS = [
     "docs/architecture.md",
     "docs/cli.md",
     "docs/guide.md",
+    "docs/results.md",
+    "benchmarks/README.md",
 ]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
@@ -79,5 +81,5 @@ def test_one_version():
 
 def test_make_targets_are_listed():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in ("demo", "test", "lint", "bench", "papers", "clean", "help"):
+    for target in ("demo", "test", "lint", "bench", "papers", "compare", "clean", "help"):
         assert re.search(rf"^{target}:.*## ", makefile, flags=re.MULTILINE), target

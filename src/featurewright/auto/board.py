@@ -127,16 +127,17 @@ class Board:
 
     def event(self, method: str, stage: str, seconds: float) -> dict[str, Any]:
         """Say what was tried and what is best so far."""
-        base = float(np.mean(list(self.scores[ORIGINAL].values())))
         best = self.best(self.finished())
-        ahead = float(self.gains(best).mean()) if best else 0.0
-        if not ahead > 0.0:
-            best, ahead = ORIGINAL, 0.0
+        if best is None or not self.gains(best).mean() > 0.0:
+            best = ORIGINAL
+        # Both are means over the same folds.
+        found = self.scores[best]
+        base = [self.scores[ORIGINAL][number] for number in found]
         return {
             "method": method,
             "stage": stage,
             "seconds": seconds,
-            "best_method": best.label if best else ORIGINAL.label,
-            "best_score": base + ahead,
-            "baseline": base,
+            "best_method": best.label,
+            "best_score": float(np.mean(list(found.values()))),
+            "baseline": float(np.mean(base)),
         }

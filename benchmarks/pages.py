@@ -1,0 +1,130 @@
+"""Pages of results: where they are, what they say of their run, and how they are replaced."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from data import ROOT
+
+PAGES = ROOT / "docs" / "results"
+SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "lightgbm")
+SIZES = ("custom", "quick", "full")  # from the smallest to the largest
+_STAMP = re.compile(r"^\*Run: (\w+); (\d{4}-\d\d-\d\d); `([^`]*)`; (.+)\*$", re.MULTILINE)
+
+
+def machine() -> str:
+    """Describe the machine and the libraries, without names of hosts or folders."""
+    found = []
+    for package in SHOWN:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    memory = ""
+    if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
+        size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        memory = f", {size / 2**30:.0f} GB"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    kind = f"{platform.system()} {platform.machine()}"
+    python = f"Python {platform.python_version()}"
+    return f"{cores} cores{memory}, {kind}, {python}, {', '.join(found)}"
+
+
+def command_of(arguments: list[str] | None = None) -> str:
+    """Write the command of this process as a reader types it; names of files are left out."""
+    words = list(sys.argv if arguments is None else arguments)
+    kept = [f"benchmarks/{Path(words[0]).name}"]
+    skip = False
+    for word in words[1:]:
+        if not skip and not word.startswith("--write"):
+            kept.append(word)
+        skip = word == "--write"
+    return " ".join(["python", *kept])
+
+
+def stamp(size: str, command: str, date: str | None = None) -> str:
+    """Write the line that says what a page comes from."""
+    day = date or datetime.now(UTC).strftime("%Y-%m-%d")
+    return f"*Run: {size}; {day}; `{command}`; {machine()}*"
+
+
+def read_stamp(text: str) -> dict[str, str]:
+    """Read that line; empty if there is none."""
+    found = _STAMP.search(text)
+    if not found:
+        return {}
+    return dict(zip(("size", "date", "command", "machine"), found.groups(), strict=True))
+
+
+def choose_page(path: Path, size: str, replace: bool = False) -> Path:
+    """Say where the page of a run goes: not in the place of a larger run's.
+
+    Parameters
+    ----------
+    path : Path
+        The page in the documents.
+    size : {"quick", "full"}
+        How large the run is.
+    replace : bool, default=False
+        Whether a smaller run replaces a larger one.
+
+    Returns
+    -------
+    Path
+        The page, or one of the same name beside the stored results.
+    """
+    if replace or not path.exists():
+        return path
+    old = read_stamp(path.read_text(encoding="utf-8")).get("size", "")
+    larger = old in SIZES and SIZES.index(old) > SIZES.index(size)
+    return ROOT / "benchmarks" / "results" / path.name if larger else path
+
+
+def write_page(path: Path, text: str, size: str) -> None:
+    """Write a page with its stamp, by a name of its own first."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(f"{text.rstrip()}\n\n{stamp(size, command_of())}\n", encoding="utf-8")
+    part.replace(path)
+
+
+def add_size_options(parser: argparse.ArgumentParser, quick: str, full: str) -> None:
+    """Add the two sizes of a run, with what each means."""
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help=f"{quick} (the default)")
+    size.add_argument("--full", action="store_true", help=full)
+    parser.add_argument(
+        "--replace", action="store_true", help="write over the page of a larger run"
+    )
+
+
+def settle_page(options: argparse.Namespace, name: str) -> None:
+    """Set the size of the run and the file of its page, where none was given."""
+    options.size = "full" if options.full else "quick"
+    if options.write is None:
+        options.write = choose_page(PAGES / f"{name}.md", options.size, options.replace)
+
+
+def settle_sizes(options: argparse.Namespace, **sizes: tuple[Any, Any]) -> None:
+    """Set the options that were not given, to what they are in a quick run and in a full one."""
+    for name, (quick, full) in sizes.items():
+        if getattr(options, name) is None:
+            setattr(options, name, full if options.full else quick)
+
+
+def image(options: argparse.Namespace, name: str) -> Path:
+    """Give the file of a plot that belongs to the page of a run."""
+    return options.write.with_name(f"{options.write.stem}_{name}.png")
+
+
+def shown(path: Path, title: str) -> str:
+    """Write the line of Markdown that shows a plot."""
+    return f"![{title}]({path.name})"

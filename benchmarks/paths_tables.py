@@ -1,0 +1,262 @@
+"""Tables, sentences and plots of the page on path encodings."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+import numpy as np
+from pages import image
+from paths_plots import kernel_plot, learning_plot, neighbour_plot
+from paths_tasks import FOLDS, PUBLISHED, PUBLISHED_LABELS, PUBLISHED_NOISE
+from runner import Settings, Store, column, markdown_table, mean_and_error, outcome, show, tally
+from significance import deviations_apart, wilcoxon_sentence
+
+CURVES = {"paths": "linear SVM on paths", "forest": "the forest", "Gaussian": "Gaussian SVM"}
+SPACES = ("paths", "original")
+VERDICTS = {"win": "paths", "loss": "original", "draw": "–"}
+FAR = 0.03  # a difference from the published figures that is worth a sentence
+Cells = dict[tuple, list[Settings]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of figure on two-class tasks, and where it stands in the published tables."""
+
+    value: str
+    first: int
+    spaces: tuple[str, str] = SPACES
+    title: str = "paths"
+    more: str = ""
+
+    def published(self, name: str) -> tuple[float, ...]:
+        """Return the published figures of a set, on paths and on original columns."""
+        return PUBLISHED[name][self.first : self.first + 2]
+
+
+MACHINE = Kind("auc", 0)
+ALIGNMENT = Kind("alignment", 2, ("rootless", "original"), "paths without roots", "paths")
+
+
+class Figures:
+    """The measured values of all cells."""
+
+    def __init__(self, cells: Cells, store: Store) -> None:
+        self.cells = cells
+        self.store = store
+
+    def get(self, *key: object) -> np.ndarray:
+        """Return a value of all runs of a cell; the last part of the key names it."""
+        return column(self.store, self.cells[key[:-1]], str(key[-1]))
+
+    def mean(self, *key: object) -> float:
+        """Return the mean of a value, NaN if there is none."""
+        return mean_and_error(self.get(*key))[0]
+
+    def done(self, experiment: str) -> list:
+        """List the cells of an experiment that have a result."""
+        keys = [key[1] for key in self.cells if key[0] == experiment]
+        return [k for k in keys if np.isfinite(self.mean(experiment, k, "error"))]
+
+    def compare(self, name: str, value: str, better: str, than: str) -> str:
+        """Say whether one space has higher values than another on a set."""
+        ours, theirs = (self.get("uci", name, f"{value} {label}") for label in (better, than))
+        return outcome(-ours, -theirs)
+
+
+def published(value: float) -> str:
+    """Write a published figure."""
+    return f"{value:.3f}"
+
+
+def beside_table(figures: Figures, kind: Kind) -> str:
+    """Lay out ours beside the published figures of two-class tasks."""
+    rows = []
+    for name in figures.done("uci"):
+        cells = [name]
+        for label, theirs in zip(kind.spaces, kind.published(name), strict=True):
+            cells += [show(figures.get("uci", name, f"{kind.value} {label}"), 3), published(theirs)]
+        rows.append([*cells, VERDICTS[figures.compare(name, kind.value, *kind.spaces)]])
+        if kind.more:
+            rows[-1].append(show(figures.get("uci", name, f"{kind.value} {kind.more}"), 3))
+    header = ["set", kind.title, "published", "original columns", "published", "better"]
+    return markdown_table([*header, *(["with roots"] if kind.more else [])], rows)
+
+
+def far_sentence(figures: Figures, kind: Kind) -> str:
+    """Name the sets where ours are far from the published figures."""
+    far = []
+    for name in figures.done("uci"):
+        for label, theirs in zip(kind.spaces, kind.published(name), strict=True):
+            difference = figures.mean("uci", name, f"{kind.value} {label}") - theirs
+            if abs(difference) > FAR:
+                far.append(f"{name}, {label} ({difference:+.3f})")
+    if not far:
+        return f"No figure differs from the published one by more than {FAR:g}."
+    return f"Further than {FAR:g} from the published figure: {'; '.join(far)}."
+
+
+def direction_sentence(figures: Figures, kind: Kind) -> str:
+    """Count wins, and on how many sets the means point where the published ones do."""
+    names = figures.done("uci")
+    found = [figures.compare(name, kind.value, *kind.spaces) for name in names]
+    same = 0
+    for name in names:
+        paths, original = (figures.mean("uci", name, f"{kind.value} {s}") for s in kind.spaces)
+        same += (paths > original) == np.greater(*kind.published(name))
+    return (
+        f"Paths against original columns: {tally(found)} on {len(names)} sets. The better mean is "
+        f"the published one's on {same} of them."
+    )
+
+
+def nearest_table(figures: Figures) -> str:
+    """Lay out accuracies of the nearest neighbour."""
+    rows = []
+    for name in figures.done("uci"):
+        ours = [show(figures.get("uci", name, f"1-NN {s}"), 3) for s in SPACES]
+        rows.append([name, *ours, VERDICTS[figures.compare(name, "1-NN", "paths", "original")]])
+    return markdown_table(["set", "paths", "original columns", "better"], rows)
+
+
+def oob_table(figures: Figures) -> str:
+    """Lay out what encoding training rows out of bag changes."""
+    rows = []
+    for name in figures.done("uci"):
+        cells = []
+        for value in ("auc", "1-NN"):
+            usual, oob = (figures.get("uci", name, f"{value} {s}") for s in ("paths", "oob"))
+            cells += [show(usual, 3), show(oob, 3), f"{np.nanmean(oob - usual):+.3f}"]
+        rows.append([name, *cells])
+    header = ["set", "SVM AUROC", "with oob", "change", "1-NN accuracy", "with oob", "change"]
+    return markdown_table(header, rows)
+
+
+def oob_sentences(figures: Figures) -> list[str]:
+    """Say what encoding out of bag does on average."""
+    lines = []
+    for value, what in (("auc", "Linear SVM, AUROC"), ("1-NN", "1-NN, accuracy")):
+        names = figures.done("uci")
+        changes = [
+            figures.mean("uci", name, f"{value} oob") - figures.mean("uci", name, f"{value} paths")
+            for name in names
+        ]
+        found = [figures.compare(name, value, "oob", "paths") for name in names]
+        lines.append(
+            f"{what}: `oob=True` changes the mean over {len(names)} sets by "
+            f"{np.mean(changes):+.3f} (from {min(changes):+.3f} to {max(changes):+.3f}); it is "
+            f"{tally(found)}."
+        )
+    return lines
+
+
+def noise_table(figures: Figures) -> str:
+    """Lay out the accuracies under noise."""
+    rows = []
+    for share in figures.done("noise"):
+        paths, original = PUBLISHED_NOISE[share]
+        ours = [show(figures.get("noise", share, f"1-NN {s}"), 3) for s in SPACES]
+        rows.append([f"{share:.0%}", ours[0], published(paths), ours[1], published(original)])
+    return markdown_table(
+        ["noise columns added", "paths", "published", "original columns", "published"], rows
+    )
+
+
+def noise_sentence(figures: Figures) -> str:
+    """Say how much noise costs, ours and published."""
+    done = figures.done("noise")
+    low, high = done[0], done[-1]
+    lost = [
+        figures.mean("noise", high, f"1-NN {s}") - figures.mean("noise", low, f"1-NN {s}")
+        for s in SPACES
+    ]
+    ahead = [
+        f"{share:.0%}"
+        for share in done
+        if figures.mean("noise", share, "1-NN paths")
+        > figures.mean("noise", share, "1-NN original")
+    ]
+    theirs = [b - a for a, b in zip(PUBLISHED_NOISE[low], PUBLISHED_NOISE[high], strict=True)]
+    return (
+        f"From {low:.0%} to {high:.0%} of noise, paths change by {lost[0]:+.3f} (published "
+        f"{theirs[0]:+.3f}) and original columns by {lost[1]:+.3f} ({theirs[1]:+.3f}). Paths "
+        f"are ahead with {', '.join(ahead) or 'none'} (published: with all)."
+    )
+
+
+def curve_table(figures: Figures) -> str:
+    """Lay out the learning curves."""
+    rows = [
+        [str(n), *(show(figures.get("curve", n, label), 3) for label in CURVES)]
+        for n in figures.done("curve")
+    ]
+    return markdown_table(["training rows", *CURVES.values()], rows)
+
+
+def label_table(figures: Figures) -> str:
+    """Lay out ML-kNN on sets with several labels."""
+    rows = []
+    for name in figures.done("labels"):
+        ours = [published(figures.mean("labels", name, f"micro-AUC {s}")) for s in SPACES]
+        theirs = [published(value) for value in PUBLISHED_LABELS[name]]
+        rows.append([name.removeprefix("mulan_"), ours[0], theirs[0], ours[1], theirs[1]])
+    return markdown_table(["set", "paths", "published", "original columns", "published"], rows)
+
+
+def label_sentence(figures: Figures) -> str:
+    """Count on how many sets paths help ML-kNN."""
+    names = figures.done("labels")
+    better = [
+        name.removeprefix("mulan_")
+        for name in names
+        if figures.mean("labels", name, "micro-AUC paths")
+        > figures.mean("labels", name, "micro-AUC original")
+    ]
+    above = [
+        np.mean(
+            [figures.mean("labels", n, f"micro-AUC {s}") - PUBLISHED_LABELS[n][k] for n in names]
+        )
+        for k, s in enumerate(SPACES)
+    ]
+    return (
+        f"Paths are better on {len(better)} of {len(names)} sets ({', '.join(better) or 'none'}); "
+        f"published: 4 of 5. Ours differ from the published figures by {above[0]:+.3f} on paths, "
+        f"by {above[1]:+.3f} on original columns, on average."
+    )
+
+
+def draw_plots(figures: Figures, options: argparse.Namespace) -> None:
+    """Draw the learning curve, the accuracies of neighbours and the kernel around some points."""
+    sizes = figures.done("curve")
+    if sizes:
+        curves = {}
+        for label, title in CURVES.items():
+            found = [mean_and_error(figures.get("curve", n, label)) for n in sizes]
+            curves[title] = (sizes, *zip(*found, strict=True))
+        learning_plot(image(options, "curve"), curves)
+        kernel_plot(image(options, "kernel"), options.trees)
+    names = figures.done("uci")
+    if names:
+        pair = [np.array([figures.mean("uci", n, f"1-NN {s}") for n in names]) for s in SPACES]
+        neighbour_plot(image(options, "neighbours"), *pair, names)
+
+
+def wilcoxon_over_sets(figures: Figures, experiment: str, value: str, published: str) -> str:
+    """Test paths against original columns over the sets, as published."""
+    spaces = ALIGNMENT.spaces if value == "alignment" else SPACES
+    pair = [
+        np.array([figures.mean(experiment, n, f"{value} {s}") for n in figures.done(experiment)])
+        for s in spaces
+    ]
+    return wilcoxon_sentence(*pair, published)
+
+
+def apart_sentence(figures: Figures) -> str:
+    """Count neighbours' wins as published: by standard deviations over repetitions."""
+    found = []
+    for name in figures.done("uci"):
+        runs = [figures.get("uci", name, f"1-NN {s}").reshape(-1, FOLDS) for s in SPACES]
+        found.append(deviations_apart(*(run.mean(axis=1) for run in runs)))
+    if not any(found):
+        return "One repetition has no deviation to compare as the publication does."
+    return f"By one standard deviation over repetitions, as published: paths are {tally(found)}."

@@ -1,0 +1,107 @@
+"""Write docs/results.md from the pages under docs/results: nothing in it is typed by hand."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from pages import PAGES, read_stamp
+
+TARGET = PAGES.parent / "results.md"
+# Chapters and their pages, in the order to read them; pages that are not named come last.
+CHAPTERS = {
+    "The publications": (*("constructive", "budget", "paths", "fctree", "recursive", "landmarks"),),
+    "Speed": ("speed", "speed_growth", "speed_paths", "speed_landmarks", "speed_peers"),
+    "Accuracy beside others": ("compare_features", "learners"),
+}
+LAST = "More measurements"
+UNKNOWN = "not recorded"
+
+
+def chapters(folder: Path) -> dict[str, list[Path]]:
+    """Sort the pages of a folder into chapters; empty chapters are left out."""
+    there = {path.stem: path for path in sorted(folder.glob("*.md"))}
+    found = {
+        title: [there.pop(name) for name in names if name in there]
+        for title, names in CHAPTERS.items()
+    }
+    found[LAST] = list(there.values())
+    return {title: pages for title, pages in found.items() if pages}
+
+
+def title_of(text: str) -> str:
+    """Give the first heading of a page."""
+    found = re.search(r"^# (.+)$", text, re.MULTILINE)
+    return found[1] if found else "Untitled"
+
+
+def anchor(title: str) -> str:
+    """Give the address of a heading within a page."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def moved(text: str, folder: str) -> str:
+    """Lower the headings of a page by two and point its pictures to its folder."""
+    lines, fenced = [], False
+    for line in text.splitlines():
+        fenced ^= line.startswith("```")
+        lines.append(f"##{line}" if not fenced and re.match(r"#+ ", line) else line)
+    return re.sub(r"(!\[[^\]]*\]\()(?!https?:)([^)]+\))", rf"\1{folder}/\2", "\n".join(lines))
+
+
+def build(folder: Path = PAGES) -> str:
+    """Put the page together.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the pages of the benchmarks are.
+
+    Returns
+    -------
+    str
+        Markdown; the same for the same pages.
+    """
+    contents, bodies, machines = [], [], []
+    for chapter, paths in chapters(folder).items():
+        contents.append(f"\n**{chapter}**\n")
+        bodies.append(f"## {chapter}")
+        for path in paths:
+            text = path.read_text(encoding="utf-8").rstrip()
+            stamp = read_stamp(text)
+            if stamp and stamp["machine"] not in machines:
+                machines.append(stamp["machine"])
+            size = f"{stamp['size']} run, {stamp['date']}" if stamp else f"run {UNKNOWN}"
+            title = title_of(text)
+            contents.append(
+                f"- [{title}](#{anchor(title)}): {size}, [alone]({folder.name}/{path.name})"
+            )
+            bodies.append(moved(text, folder.name))
+    machine = "\n".join(f"- {found}" for found in machines) or f"- {UNKNOWN}"
+    head = """# Results
+
+Written by `python benchmarks/results_page.py` from the pages under docs/results, which the
+benchmarks write: `make papers`, `make bench` and `make compare`, each with `SIZE=full` for the
+large size. Every page ends with its run: size, date, command, machine and versions. A page of a
+large run is not replaced by a small one."""
+    parts = [head, f"Machines and versions:\n\n{machine}", "\n".join(contents).strip(), *bodies]
+    return "\n\n".join(parts) + "\n"
+
+
+def write_results(folder: Path = PAGES, target: Path = TARGET) -> None:
+    """Write the page, by a name of its own first."""
+    part = target.with_name(f"{target.name}.part")
+    part.write_text(build(folder), encoding="utf-8")
+    part.replace(target)
+
+
+def main() -> None:
+    """Write it, or with --check leave with 1 if it is not up to date."""
+    if "--check" in sys.argv[1:]:
+        sys.exit(not TARGET.exists() or TARGET.read_text(encoding="utf-8") != build())
+    write_results()
+
+
+if __name__ == "__main__":
+    main()

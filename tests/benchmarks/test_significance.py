@@ -1,0 +1,105 @@
+"""Tests of significance against SciPy and against their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import friedmanchisquare, rankdata, ttest_rel, wilcoxon
+from significance import (
+    cliques,
+    critical_difference,
+    deviations_apart,
+    holm,
+    rank_methods,
+    ranking_sentences,
+    t_test,
+    wilcoxon_p,
+    wilcoxon_sentence,
+)
+
+RNG = np.random.default_rng(0)
+
+
+def test_wilcoxon_leaves_out_pairs_that_miss_one():
+    ours, theirs = RNG.random(12), RNG.random(12)
+    holed = ours.copy()
+    holed[3] = np.nan
+    keep = np.arange(12) != 3
+    assert wilcoxon_p(holed, theirs) == wilcoxon(ours[keep], theirs[keep]).pvalue
+    assert wilcoxon_p(ours, ours) == 1.0
+    assert wilcoxon_p(np.array([np.nan]), np.array([1.0])) == 1.0
+    assert "over 11 sets" in wilcoxon_sentence(holed, theirs, "0.5")
+    assert "(published: 0.5)" in wilcoxon_sentence(holed, theirs, "0.5")
+
+
+@pytest.mark.parametrize("shift", [-0.4, -0.05, 0.0, 0.05, 0.4])
+def test_paired_t_test(shift):
+    theirs = RNG.random(10)
+    ours = theirs + shift + 0.1 * RNG.random(10)
+    expected = "draw"
+    if ttest_rel(ours, theirs).pvalue < 0.05:
+        expected = "win" if ours.mean() < theirs.mean() else "loss"
+    assert t_test(ours, theirs) == expected
+
+
+def test_t_test_without_spread():
+    ones = np.ones(4)
+    assert t_test(ones, ones) == "draw"
+    assert t_test(ones, ones + 1) == "win"
+    assert t_test(ones + 1, ones) == "loss"
+    assert t_test(np.array([1.0]), np.array([2.0])) == ""
+
+
+def test_deviations_apart():
+    low = np.array([0.5, 0.6, 0.7])
+    assert deviations_apart(low + 1, low) == "win"
+    assert deviations_apart(low, low + 1) == "loss"
+    assert deviations_apart(low + 0.15, low) == "draw"
+    assert deviations_apart(low[:1], low[:1]) == ""
+
+
+def test_holm_by_its_definition():
+    values = RNG.random(7) / 5
+    order = np.argsort(values)
+    expected, running = np.empty(7), 0.0
+    for place, i in enumerate(order):
+        running = max(running, min(1.0, (7 - place) * values[i]))
+        expected[i] = running
+    np.testing.assert_allclose(holm(values), expected)
+
+
+@pytest.mark.parametrize(("n_methods", "quantile"), [(2, 1.960), (4, 2.569), (10, 3.164)])
+def test_critical_difference_has_the_known_quantiles(n_methods, quantile):
+    expected = quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * 14))
+    assert critical_difference(n_methods, 14) == pytest.approx(expected, rel=1e-3)
+
+
+def test_ranking():
+    scores = RNG.random((9, 4))
+    scores[2, 1] = scores[2, 0]  # a tie
+    holed = np.vstack([scores, [np.nan, 0.1, 0.2, 0.3]])
+    found = rank_methods(holed, list("abcd"))
+    assert found is not None
+    assert found.n_sets == 9
+    np.testing.assert_allclose(found.ranks, rankdata(scores, axis=1).mean(axis=0))
+    assert found.friedman == pytest.approx(friedmanchisquare(*scores.T).pvalue)
+    raw = [wilcoxon_p(scores[:, i], scores[:, j]) for i in range(4) for j in range(i + 1, 4)]
+    np.testing.assert_allclose(list(found.pairs.values()), holm(raw))
+    assert "9 sets" in ranking_sentences(found)
+    assert rank_methods(scores[:1], list("abcd")) is None
+
+
+def test_cliques_are_the_longest_runs_within_the_critical_difference():
+    found = rank_methods(RNG.random((6, 8)), list("abcdefgh"))
+    assert found is not None
+    for critical in (0.0, 0.4, 1.0, 2.0, 9.0):
+        ranks = np.sort(found.ranks)
+        runs = [
+            (i, j) for i in range(8) for j in range(i + 1, 8) if ranks[j] - ranks[i] <= critical
+        ]
+        longest = [
+            (i, j)
+            for i, j in runs
+            if not any((a, b) != (i, j) and a <= i and b >= j for a, b in runs)
+        ]
+        assert cliques(found._replace(critical=critical)) == longest
