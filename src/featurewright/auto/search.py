@@ -92,6 +92,7 @@ class Search:
         self.alive: list[str] = []
         n_rows = len(problem.y)
         n_classes = len(np.unique(problem.codes)) if problem.task.kind == "classification" else 0
+        self._n_scores = n_classes if n_classes > 2 else 1
         for method in methods:
             reason = refusal(SOURCES[method], problem.task, n_rows, n_classes)
             if reason:
@@ -155,8 +156,9 @@ class Search:
             if self.clock.spent > end:
                 self._drop(method, "skipped", NO_TIME)
                 continue
-            orders = (RESIDUAL, OWN)
-            few = {Config((Piece(method, o, s),)) for o in orders for s in _SCREEN_SIZES}
+            sizes = self._sizes(method)
+            sizes = [size for size in sizes if size in _SCREEN_SIZES] or sizes[:2]
+            few = {Config((Piece(method, o, s),)) for o in (RESIDUAL, OWN) for s in sizes}
             for config, score in self._measure(method, fold, few, room / 10.0).items():
                 self._screened[config] = score - base
         scale = self._most_rows / len(fold.space.problem.y)
@@ -231,6 +233,8 @@ class Search:
     def _sizes(self, method: str) -> list[int]:
         """Give the numbers of columns to try: fewer where rows are few, or very many."""
         source, n_rows = SOURCES[method], len(self.problem.y)
+        if not source.sizes:
+            return [min(self._n_scores, self.problem.limit or self._n_scores)]
         most = max(min(source.sizes), n_rows // (10 if source.readable else 1))
         most = min(most, max(1, _MAX_CELLS // n_rows), self.problem.limit or most)
         return sorted({size for size in source.sizes if size <= most} or {most})

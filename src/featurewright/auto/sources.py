@@ -39,7 +39,7 @@ _MAX_SEED = 2**31 - 1
 _FC_TREES = 5
 _OPERATORS = ("add", "sub", "mul", "div", "log", "sqrt", "square", "abs", "min", "max")
 _BOOSTED_ROUNDS = 100
-_BOOSTED_ROWS = 100_000
+_BOOSTED_ROWS = 20_000
 _MAX_SCORES = 100
 _PATH_TREES = 60
 _PATH_LEAVES = 24
@@ -111,7 +111,7 @@ class Source:
     readable : bool
         Whether it gives formulas.
     sizes : tuple of int
-        Numbers of columns that are tried.
+        Numbers of columns that are tried; none for a column for each class.
     make : callable
         Takes a `Request` and gives a `Part`, the best columns first.
     several : bool
@@ -324,7 +324,7 @@ SOURCES = {
         Source(
             "scores",
             False,
-            (_MAX_SCORES,),
+            (),
             _scores,
             several=False,
             max_rows=_BOOSTED_ROWS,

@@ -100,7 +100,11 @@ def show_features(console: Console, summary: dict[str, Any], most: int | None = 
     others = summary["columns"]
     if others:
         made = sorted({column["source"] for column in others})
-        console.print(plain(f"{len(others)} more constructed columns, by {', '.join(made)}."))
+        more = "more " if features else ""
+        columns = f"{len(others)} {more}constructed column{'s' * (len(others) != 1)}"
+        console.print(plain(f"{columns}, by {', '.join(made)}."))
+        if not features:
+            console.print(plain("They are no formulas: --methods readable looks for those alone."))
 
 
 def show_history(console: Console, summary: dict[str, Any]) -> None:

@@ -161,7 +161,7 @@ def _verdict(
             )
         return {"keep_original": True, "clear": True, "sentence": sentence}
     columns = f"{n_new} constructed column{'s' * (n_new != 1)}"
-    change = "lower" if score.lower_is_better else "raise"
+    change = ("lower" if score.lower_is_better else "raise") + "s" * (n_new == 1)
     figures = (
         f"the held-out {score.name} of the {whom} from {score.text(model.baseline_score_)} to "
         f"{score.text(model.score_)}"
