@@ -79,7 +79,7 @@ def test_all_methods_are_tried_and_told():
     auto = quick(methods="all", cv=2).fit(X, PRODUCT)
     tried = [result["method"] for result in auto.results_]
     assert tried[:10] == [
-        "original", "forest", "batch", "fctree", "boosting", "landmarks", "scores", "paths",
+        "original", "forest", "scores", "batch", "fctree", "boosting", "landmarks", "paths",
         "formula paths", "recursive",
     ]  # fmt: skip
     for result in auto.results_:

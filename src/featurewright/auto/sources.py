@@ -317,10 +317,6 @@ SOURCES = {
     source.name: source
     for source in (
         Source("forest", True, _FORMULA_SIZES, _forest),
-        Source("batch", True, _FORMULA_SIZES, _batch),
-        Source("fctree", True, _FORMULA_SIZES, _fctree),
-        Source("boosting", True, _FORMULA_SIZES, _boosting),
-        Source("landmarks", False, (30, 100, 300), _landmarks),
         Source(
             "scores",
             False,
@@ -330,6 +326,10 @@ SOURCES = {
             max_rows=_BOOSTED_ROWS,
             trees=True,
         ),
+        Source("batch", True, _FORMULA_SIZES, _batch),
+        Source("fctree", True, _FORMULA_SIZES, _fctree),
+        Source("boosting", True, _FORMULA_SIZES, _boosting),
+        Source("landmarks", False, (30, 100, 300), _landmarks),
         Source("paths", False, (200, 1000), _paths, trees=True),
         Source("formula paths", False, (200, 1000), _formula_paths, trees=True),
         Source("recursive", False, (_MAX_COMPONENTS,), _recursive, several=False),
