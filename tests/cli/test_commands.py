@@ -211,7 +211,7 @@ def test_rows_without_a_target_are_left_out(call, tmp_path):
     )
     frame.write_csv(tmp_path / "t.csv")
     said = call("fit", tmp_path / "t.csv", "-t", "sign", "--methods", "batch", "--time", 1)
-    assert "20 rows without a target were left out." in said.stderr
+    assert "Rows without a target that were left out: 20." in said.stderr
     assert "100 rows" in said.stderr
 
 
@@ -229,7 +229,7 @@ def test_gaps_in_a_target_of_numbers(call, tmp_path):
     )
     frame.write_parquet(tmp_path / "t.parquet")
     said = call("fit", tmp_path / "t.parquet", "-t", "y", "--methods", "batch", "--time", 1)
-    assert "10 rows without a target were left out." in said.stderr
+    assert "Rows without a target that were left out: 10." in said.stderr
 
 
 @pytest.mark.parametrize(

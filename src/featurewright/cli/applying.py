@@ -99,7 +99,7 @@ def predictions_of(model: Any, *, probabilities: bool) -> Compute:
     if not hasattr(model, "predict"):
         raise UserError(f"The model is a {type(model).__name__}, which does not predict.")
     if probabilities and not hasattr(model, "predict_proba"):
-        raise UserError("The model gives no probabilities: leave --proba away.")
+        raise UserError("The model gives no probabilities: drop --proba.")
 
     def compute(frame: pl.DataFrame) -> pl.DataFrame:
         predicted = np.asarray(model.predict(frame))

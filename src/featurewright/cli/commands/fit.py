@@ -68,11 +68,11 @@ def fit(
     methods: Annotated[
         str,
         typer.Option(
-            help="What to try: all, readable (formulas only), or names with commas between; see "
-            "`featurewright methods`.",
+            help="What to try: readable (formulas only), all (the best score, with columns that are "
+            "no formulas), or names with commas between; see `featurewright methods`.",
             metavar="NAMES",
         ),
-    ] = "all",
+    ] = "readable",
     features: Annotated[
         int | None,
         typer.Option(
@@ -214,7 +214,7 @@ def _tell_table(console: Console, training: Any, target: list[str]) -> None:
     if training.dropped:
         console.print(
             display.plain(
-                f"{training.dropped} rows without a target were left out.", style="yellow"
+                f"Rows without a target that were left out: {training.dropped}.", style="yellow"
             )
         )
 
