@@ -51,6 +51,7 @@ def show_result(console: Console, summary: dict[str, Any]) -> None:
     console.print(plain(summary["verdict"]["sentence"], 400, f"bold {style}"))
     show_estimators(console, summary)
     show_features(console, summary, N_FORMULAS)
+    show_left_out(console, summary)
 
 
 def show_estimators(console: Console, summary: dict[str, Any]) -> None:
@@ -126,6 +127,11 @@ def show_history(console: Console, summary: dict[str, Any]) -> None:
             style="bold" if method["is_best"] else "",
         )
     console.print(table)
+    show_left_out(console, summary)
+
+
+def show_left_out(console: Console, summary: dict[str, Any]) -> None:
+    """Show the columns that were not used, and why."""
     if summary["left_out"]:
         table = table_of("Columns left out", "column", "why")
         for column in summary["left_out"]:

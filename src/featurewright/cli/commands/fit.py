@@ -68,8 +68,8 @@ def fit(
     methods: Annotated[
         str,
         typer.Option(
-            help="What to try: readable (formulas only), all (the best score, with columns that are "
-            "no formulas), or names with commas between; see `featurewright methods`.",
+            help="What to try: readable (formulas only), all (the best score, also with columns "
+            "that are no formulas), or names with commas between; see `featurewright methods`.",
             metavar="NAMES",
         ),
     ] = "readable",
