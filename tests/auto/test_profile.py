@@ -74,7 +74,8 @@ def test_overlap_is_the_rank_correlation(random):
 )
 def test_hostile_columns(column, task):
     profile = profile_columns(np.array(column)[:, None], ["a"], [0, 1], task)
-    json.dumps(profile, allow_nan=False)
+    assert json.loads(json.dumps(profile, allow_nan=False)) == profile
+    assert [found["name"] for found in profile["columns"]] == ["a"]
 
 
 def test_no_columns_and_one_row():

@@ -220,7 +220,9 @@ def test_groups_with_gaps(call, tmp_path):
         pl.when(pl.int_range(pl.len()) % 7 > 0).then(pl.col("code")).alias("code")
     )
     frame.write_parquet(tmp_path / "t.parquet")
-    call("fit", tmp_path / "t.parquet", "-t", "sign", "--groups", "code", *FIT)
+    out = tmp_path / "m.fw"
+    call("fit", tmp_path / "t.parquet", "-t", "sign", "--groups", "code", "--out", out, *FIT)
+    assert "code" not in featurewright.load(out).feature_names_in_
 
 
 def test_gaps_in_a_target_of_numbers(call, tmp_path):

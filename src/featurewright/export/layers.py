@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from featurewright.export.cases import Writer, look_up
@@ -199,7 +200,7 @@ class Layers:
         if step.op == "moment":
             name, what = step.data
             return read_moment(name, what, self.dialect)
-        parts: list[Make] = [lambda arg=arg: self._write(arg) for arg in step.args]  # type: ignore[misc]
+        parts: list[Make] = [partial(self._write, arg) for arg in step.args]
         if step.op == "total":
             return chain([part() for part in parts])
         if step.op == "descend":
