@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import pickle
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -78,9 +79,9 @@ def test_numbers():
 def test_all_methods_are_tried_and_told():
     auto = quick(methods="all", cv=2).fit(X, PRODUCT)
     tried = [result["method"] for result in auto.results_]
-    assert tried[:10] == [
-        "original", "forest", "scores", "batch", "fctree", "boosting", "landmarks", "paths",
-        "formula paths", "recursive",
+    assert tried[:11] == [
+        "original", "forest", "scores", "votes", "batch", "fctree", "boosting", "landmarks",
+        "paths", "formula paths", "recursive",
     ]  # fmt: skip
     for result in auto.results_:
         assert result["status"] in ("done", "stopped", "skipped", "failed")
@@ -137,6 +138,35 @@ def test_scores_are_those_of_boosting(n_classes):
     raw = boosted.decision_function(X) if n_classes else boosted.predict(X)
     expected = np.clip(raw.reshape(len(X), -1), part.low, part.high)
     assert np.array_equal(auto.transform(X)[:, -len(names) :], expected)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_votes_are_those_of_extra_trees(n_classes):
+    cuts = np.quantile(RATIO, np.arange(1, n_classes) / max(1, n_classes))
+    y = np.array(list("abc"))[np.searchsorted(cuts, RATIO)] if n_classes else RATIO
+    auto = quick(methods="votes", cv=2).fit(X, y)
+    assert auto.best_method_ == "votes"
+    names = ["vote"] if n_classes < 3 else ["vote 0", "vote 1", "vote 2"]
+    assert list(auto.get_feature_names_out())[-len(names) :] == names
+    (part,) = auto.parts_
+    trees = part.transformer
+    raw = trees.predict_proba(X) if n_classes else trees.predict(X)[:, np.newaxis]
+    expected = np.clip(raw[:, 1:] if n_classes == 2 else raw, part.low, part.high)
+    assert np.array_equal(auto.transform(X)[:, -len(names) :], expected)
+
+
+def test_the_best_of_the_first_fold_is_tried_on_more(monkeypatch):
+    """However long the first fold takes, what it finds has time to be proved."""
+    from featurewright.auto.search import Search
+
+    search = Search.__new__(Search)
+    search.rows, search.alive = [None] * 5, ["votes", "batch"]
+    gains = {"votes": 0.1, "batch": -0.1}
+    monkeypatch.setattr(Search, "_promise", lambda self, method: gains[method])
+    search.costs = SimpleNamespace(base=1.0, of=lambda method, n_fits: 3.0)
+    assert search._kept_back() == 2 * (1.0 + 3.0)
+    gains["votes"] = 0.0
+    assert search._kept_back() == 0.0
 
 
 def test_one_row_equals_the_batch():
@@ -196,7 +226,7 @@ def test_several_labels():
     assert auto.scoring_ == "f1_micro"
     assert auto.predict(X).shape == Y.shape
     skipped = {r["method"] for r in auto.results_ if r["status"] == "skipped"}
-    assert skipped == {"recursive", "scores"}
+    assert skipped == {"recursive", "scores", "votes"}
 
 
 def test_skewed_classes_are_ranked():

@@ -107,8 +107,9 @@ def test_parts_of_every_kind():
         to_onnx(model)
 
 
+@pytest.mark.parametrize("method", ["scores", "votes"])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_scores(n_classes, tmp_path):
+def test_scores(n_classes, method, tmp_path):
     random = np.random.default_rng(0)
     X = random.normal(size=(240, 3)).round(2)
     X[::17, 1] = np.nan
@@ -116,8 +117,8 @@ def test_scores(n_classes, tmp_path):
     cuts = np.quantile(values, np.arange(1, n_classes) / max(1, n_classes))
     y = np.array(list("abc"))[np.searchsorted(cuts, values)] if n_classes else values
     frame = pl.DataFrame(X, schema=["a", "b'", "c"]).fill_nan(None)
-    model = AutoFeatures(methods="scores", time_budget=5, cv=2, random_state=0).fit(frame, y)
-    assert model.best_method_ == "scores"
+    model = AutoFeatures(methods=method, time_budget=5, cv=2, random_state=0).fit(frame, y)
+    assert model.best_method_ == method
     check(model, frame)
     save(model, tmp_path / "model.fw")
     again = load(tmp_path / "model.fw")

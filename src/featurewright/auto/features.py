@@ -21,9 +21,9 @@ from featurewright.auto.estimators import (
     few_threads,
     fit_estimator,
     make_folds,
-    standard_estimator,
 )
 from featurewright.auto.originals import OutputColumn, unique_names
+from featurewright.auto.others import score_estimators
 from featurewright.auto.pace import Clock
 from featurewright.auto.parts import Part
 from featurewright.auto.profile import profile_columns
@@ -69,7 +69,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         numbers; without one, whole numbers with few different values are classes.
     methods : {"all", "readable"}, str or list of str, default="all"
         What is tried: "forest", "batch", "fctree" and "boosting", which give formulas
-        ("readable"), "landmarks", "scores", "paths", "formula paths" and "recursive".
+        ("readable"), "landmarks", "scores", "votes", "paths", "formula paths", "recursive".
     time_budget : float, default=60
         Seconds. The first use after installing compiles the engine, which is not counted. It may
         be overdrawn by a tenth and by the time of one fold.
@@ -262,7 +262,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
             config, gains = search.board.decide()
         self._note(search, config, gains)
         self._refit(search, config)
-        self._score_others(search, config, name)
+        kept = ORIGINAL if self.best_method_ == "original" else config
+        self.estimator_scores_ = score_estimators(search, kept, name)
         self._notify(
             {
                 "method": self.best_method_,
@@ -328,29 +329,6 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
             self.task_,
             class_labels=None if labels is None else labels.tolist(),
         )
-
-    def _score_others(self, search: Search, config: Config, name: str) -> None:
-        """Score the standard estimators before and after too, as far as there is time."""
-        before = [search.board.scores[ORIGINAL][n] for n in sorted(search.board.scores[ORIGINAL])]
-        after = [search.board.scores[config][n] for n in sorted(search.board.scores[config])]
-        self.estimator_scores_ = [{"estimator": name, "before": before, "after": after}]
-        if config == ORIGINAL or self.best_method_ == "original":
-            return
-        for other in STANDARD:
-            if other == name:
-                continue
-            model = standard_estimator(other, self.task_, random_state=0)
-            entry: dict[str, Any] = {"estimator": other, "before": [], "after": []}
-            try:
-                for at in range(len(after)):
-                    if search.clock.left <= 0:
-                        break
-                    entry["before"].append(search.folds[at].score(ORIGINAL, model, search.scorer))
-                    entry["after"].append(search.folds[at].score(config, model, search.scorer))
-            except FAILURES:
-                continue  # such as a scorer that this estimator cannot serve
-            if len(entry["after"]) == len(after):
-                self.estimator_scores_.append(entry)
 
     def _notify(self, event: dict[str, Any]) -> None:
         """Hear what was tried: a subclass may show it; `verbose` logs it.

@@ -105,9 +105,18 @@ class Part:
 
 
 def raw_scores(model: Any, table: EncodedTable) -> Matrix:
-    """Give what boosted trees add up to: for numbers, for the second of two classes, for each."""
-    predict = getattr(model, "decision_function", model.predict)
-    return np.asarray(predict(table), dtype=np.float64).reshape(len(table.matrix), -1)
+    """Give what trees say together: for numbers, for the second of two classes, for each.
+
+    Boosted trees add up to scores, others vote.
+    """
+    if hasattr(model, "decision_function"):
+        said = model.decision_function(table)
+    elif hasattr(model, "predict_proba"):
+        said = model.predict_proba(table)
+        said = said[:, 1:] if said.shape[1] == 2 else said
+    else:
+        said = model.predict(table)
+    return np.array(said, dtype=np.float64).reshape(len(table.matrix), -1)
 
 
 def evaluate_formulas(features: Any, table: EncodedTable) -> Matrix:

@@ -39,6 +39,7 @@ _MAX_CELLS = 50_000_000  # rows times constructed columns of the last fit
 _VARIANTS = (6, 4, 3)  # choices of one method that go on after so many folds
 _SAFETY = 1.3  # what is foreseen takes longer now and then
 _MAX_TOGETHER = 3
+_LEAST_FOLDS = 3  # folds that the best method of the first one should have time for
 _FAR_BEHIND = 0.3  # share of the best mean gain below which a method is dropped after two folds
 _NOT_FAR = 0.7  # share of the best mean gain from which formulas are put in one order
 _SHARE = 0.2  # of the time left that one estimator may take
@@ -92,7 +93,7 @@ class Search:
         self.alive: list[str] = []
         n_rows = len(problem.y)
         n_classes = len(np.unique(problem.codes)) if problem.task.kind == "classification" else 0
-        self._n_scores = n_classes if n_classes > 2 else 1
+        self.n_scores = n_classes if n_classes > 2 else 1
         for method in methods:
             reason = refusal(SOURCES[method], problem.task, n_rows, n_classes)
             if reason:
@@ -188,6 +189,8 @@ class Search:
         record = self.board.records[method]
         need = _SAFETY * (self.costs.of(method, _VARIANTS[0]) or 2.0 * self.costs.base)
         room = self.clock.left - self.costs.reserve
+        if number == 0:
+            room -= self._kept_back()
         if room < need:
             if number == 0:
                 self._drop(method, "skipped", NO_TIME)
@@ -200,6 +203,14 @@ class Search:
         for config, score in found.items():
             self.board.note(method, config, number, score)
         self._tell(method, f"fold {number + 1} of {len(self.rows)}")
+
+    def _kept_back(self) -> float:
+        """Give the seconds that the best method so far needs to be proved on more folds."""
+        leader = max(self.alive, key=self._promise)
+        if self._promise(leader) <= 0.0:
+            return 0.0
+        more = min(_LEAST_FOLDS, len(self.rows)) - 1
+        return more * (self.costs.base + self.costs.of(leader, 1))
 
     def _measure(
         self, method: str, fold: Fold, allowed: set[Config] | None, seconds: float
@@ -234,7 +245,7 @@ class Search:
         """Give the numbers of columns to try: fewer where rows are few, or very many."""
         source, n_rows = SOURCES[method], len(self.problem.y)
         if not source.sizes:
-            return [min(self._n_scores, self.problem.limit or self._n_scores)]
+            return [min(self.n_scores, self.problem.limit or self.n_scores)]
         most = max(min(source.sizes), n_rows // (10 if source.readable else 1))
         most = min(most, max(1, _MAX_CELLS // n_rows), self.problem.limit or most)
         return sorted({size for size in source.sizes if size <= most} or {most})

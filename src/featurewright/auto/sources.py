@@ -16,6 +16,8 @@ from featurewright.auto.selection import by_residual, indicator_target, left_ove
 from featurewright.constructive import (
     ConstructiveBoostingClassifier,
     ConstructiveBoostingRegressor,
+    ConstructiveExtraTreesClassifier,
+    ConstructiveExtraTreesRegressor,
     ConstructiveForestClassifier,
     ConstructiveForestRegressor,
 )
@@ -39,7 +41,11 @@ _MAX_SEED = 2**31 - 1
 _FC_TREES = 5
 _OPERATORS = ("add", "sub", "mul", "div", "log", "sqrt", "square", "abs", "min", "max")
 _BOOSTED_ROUNDS = 100
-_BOOSTED_ROWS = 20_000
+_ENSEMBLE_ROWS = 20_000
+_VOTING_TREES = 100
+# Trees that remember every row vote for its class without a doubt, and the estimator would learn
+# that they never err. For numbers, remembering measures better.
+_VOTING_LEAF = 3
 _MAX_SCORES = 100
 _PATH_TREES = 60
 _PATH_LEAVES = 24
@@ -305,11 +311,31 @@ def _scores(asked: Request) -> Part:
         random_state=asked.seed,
         n_jobs=asked.task.n_jobs,
     )
+    return _ensemble_part("scores", "score", learner, asked)
+
+
+def _votes(asked: Request) -> Part:
+    """Take the mean votes of Extra-Trees that test formulas, a column for each class."""
+    make = _pick(asked.task, ConstructiveExtraTreesClassifier, ConstructiveExtraTreesRegressor)
+    learner = make(
+        _VOTING_TREES,
+        budget=_budget(asked),
+        max_size=asked.task.max_size,
+        min_samples_leaf=1 if asked.task.kind == "regression" else _VOTING_LEAF,
+        max_time=asked.seconds,
+        random_state=asked.seed,
+        n_jobs=asked.task.n_jobs,
+    )
+    return _ensemble_part("votes", "vote", learner, asked)
+
+
+def _ensemble_part(method: str, word: str, learner: Any, asked: Request) -> Part:
+    """Fit an ensemble and take what its trees say together."""
     learner.fit(asked.table, asked.y, sample_weight=asked.weights)
     few = EncodedTable(asked.table.matrix[:1], asked.table.schema)
     n_scores = raw_scores(learner, few).shape[1]
-    names = ["score"] if n_scores == 1 else [f"score {k}" for k in range(n_scores)]
-    return learn_part("scores", "score", asked.table, transformer=learner, names=names)
+    names = [word] if n_scores == 1 else [f"{word} {k}" for k in range(n_scores)]
+    return learn_part(method, "score", asked.table, transformer=learner, names=names)
 
 
 _FORMULA_SIZES = (5, 10, 20, 50, 100)
@@ -323,7 +349,16 @@ SOURCES = {
             (),
             _scores,
             several=False,
-            max_rows=_BOOSTED_ROWS,
+            max_rows=_ENSEMBLE_ROWS,
+            trees=True,
+        ),
+        Source(
+            "votes",
+            False,
+            (),
+            _votes,
+            several=False,
+            max_rows=_ENSEMBLE_ROWS,
             trees=True,
         ),
         Source("batch", True, _FORMULA_SIZES, _batch),
@@ -341,7 +376,7 @@ def refusal(source: Source, task: Task, n_rows: int, n_classes: int) -> str:
     """Say why a method cannot be used here; "" where it can."""
     if task.n_outputs > 1 and not source.several:
         return "takes one target only"
-    if source.name in ("recursive", "scores") and n_classes > _MAX_SCORES:
+    if source.name in ("recursive", "scores", "votes") and n_classes > _MAX_SCORES:
         return "makes columns for each of the classes, which are too many here"
     return ""
 

@@ -75,6 +75,13 @@ METHODS = (
         "ConstructiveBoosting…",
     ),
     Method(
+        "votes",
+        "votes",
+        "the share of Extra-Trees that test formulas which vote for a class, or their mean",
+        "a simple model that should be as good as a forest, small tables too",
+        "ConstructiveExtraTrees…",
+    ),
+    Method(
         "paths",
         "indicators",
         "nodes of a forest that a row passes",

@@ -47,9 +47,7 @@ def tree_predictions(model: Any, output: str) -> Graph:
             "boosting of this library can."
         )
     graph = Graph(model._schema, narrow=True)
-    groups = model._groups if isinstance(model, BoostedTrees) else 1
-    graph.ensemble = Ensemble(model.forest_, test_steps(graph, model), groups)
-    scores = [graph.add("score", data=k) for k in range(graph.ensemble.n_scores)]
+    scores = _sums(graph, model)
     if isinstance(model, (GrownRegressor, ConstructiveBoostingRegressor)):
         add_numbers(graph, _numbers(graph, model, scores))
     elif isinstance(model, ConstructiveBoostingClassifier):
@@ -65,6 +63,13 @@ def tree_predictions(model: Any, output: str) -> Graph:
     return graph
 
 
+def _sums(graph: Graph, model: Any) -> list[int]:
+    """Give the sums over trees."""
+    groups = model._groups if isinstance(model, BoostedTrees) else 1
+    graph.ensemble = Ensemble(model.forest_, test_steps(graph, model), groups)
+    return [graph.add("score", data=k) for k in range(graph.ensemble.n_scores)]
+
+
 def _means(graph: Graph, model: Any, scores: list[int]) -> list[int]:
     """Divide sums over trees by their number."""
     n_trees = model.forest_.n_trees
@@ -75,16 +80,18 @@ def _means(graph: Graph, model: Any, scores: list[int]) -> list[int]:
 
 
 def score_steps(graph: Graph, model: Any) -> list[int]:
-    """Give what boosted trees add up to: numbers, the score of the second of two classes, or all.
+    """Give what trees say together: numbers, the score of the second of two classes, or all.
 
     The rest of the graph may be computed in float64; the trees test what is rounded to float32.
     """
     wide, graph.narrow = graph.narrow, True
-    graph.ensemble = Ensemble(model.forest_, test_steps(graph, model), model._groups)
+    scores = _sums(graph, model)
     graph.narrow = wide
-    scores = [graph.add("score", data=k) for k in range(graph.ensemble.n_scores)]
-    if isinstance(model, ConstructiveBoostingRegressor):
+    if isinstance(model, (GrownRegressor, ConstructiveBoostingRegressor)):
         return _numbers(graph, model, scores)
+    if isinstance(model, GrownClassifier):
+        shares = _means(graph, model, scores)
+        return shares[1:] if len(shares) == 2 else shares
     raw = _started(graph, model, scores)
     return [graph.linear(raw, [-1.0, 1.0])] if len(raw) == 2 else raw
 
