@@ -20,7 +20,7 @@ from tests.kernels.workbench import (
 )
 from tests.naive import trees as naive
 
-from featurewright.kernels.descend import BLOCK, find_leaves
+from featurewright.kernels.descend import BLOCK, ORDERED, find_leaves, none_missing
 from featurewright.kernels.leaves import (
     class_values,
     mean_values,
@@ -87,6 +87,39 @@ def test_trees_side_by_side():
     np.testing.assert_array_equal(forest.find_leaves(matrix, NO_USERS), alone + offsets)
     expected = sum(v[alone[:, k]].astype(np.float64) for k, v in enumerate(values))
     np.testing.assert_allclose(forest.sum_values(matrix, NO_USERS), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.001])
+@pytest.mark.parametrize("kinds", ["numbers", "levels", "formulas"])
+def test_trees_that_compare_columns_with_thresholds(kinds, missing):
+    """They have a shorter way for blocks of rows without missing values."""
+    columns = table(7, 400, missing, decimals=1)
+    domains = DOMAINS if kinds == "levels" else DOMAINS[:3]
+    settings = make_settings(n_raw=5, budget=25 if kinds == "formulas" else 0)
+    grammar = make_grammar(domains, EXACT, n_levels=4)
+    tree = grow(columns[: len(domains)], class_of(columns, 3), settings, grammar=grammar)
+    forest = as_forest(tree, np.zeros((len(tree.leaves), 1), np.float32))
+    assert bool(forest.packed[0, 3] & ORDERED) == (kinds == "numbers")
+    rows = table(8, 3 * BLOCK, missing, decimals=1)[: len(domains)]
+    left = numbered(tree)
+    expected = [-1 - left[naive.find_leaf(tree, row)] for row in rows.T]
+    matrix = np.ascontiguousarray(rows.T)
+    np.testing.assert_array_equal(forest.find_leaves(matrix, NO_USERS)[:, 0], expected)
+
+
+def test_a_tree_of_one_leaf():
+    tree = some_tree(2, max_depth=0)
+    forest = as_forest(tree, np.zeros((1, 1), np.float32))
+    assert not forest.packed[0, 3] & ORDERED
+    assert (forest.find_leaves(np.ones((BLOCK + 1, 5), np.float32), NO_USERS) == 0).all()
+
+
+def test_missing_values_are_seen():
+    matrix = np.ones((6, 3), np.float32)
+    matrix[3, 2] = np.nan
+    found = [none_missing(matrix, begin, end) for begin, end in ((0, 3), (0, 4), (3, 4), (4, 6))]
+    expected = [not np.isnan(matrix[a:b]).any() for a, b in ((0, 3), (0, 4), (3, 4), (4, 6))]
+    assert found == expected == [True, False, False, True]
 
 
 def test_only_the_asked_rows_are_written():

@@ -13,6 +13,7 @@ BLOCK = 256  # rows that descend a tree together: they stay in the L1 cache whil
 PROGRAM = -1  # stands in place of a column where a node tests an expression
 IS_LEVEL = 1
 MISSING_LEFT = 2
+ORDERED = 4  # at a root: all nodes of the tree ask whether a column is at most a threshold
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -62,16 +63,53 @@ def pack_nodes(left, programs, threshold, is_level, missing_left, packed):
 
 
 @kernel
+def none_missing(matrix, begin, end):
+    """Tell whether a block of rows has all of its values."""
+    missing = 0
+    for i in range(begin, end):
+        for column in range(matrix.shape[1]):
+            x = matrix[i, column]
+            missing += x != x
+    return missing == 0
+
+
+@kernel(inline=True)
+def descend_ordered(matrix, first, count, root, packed, nodes, active):
+    """Let rows without missing values descend a tree that compares columns with thresholds."""
+    one = np.uint64(1)
+    for row in range(count):
+        nodes[row] = root
+        active[row] = row
+    while count > 0:
+        kept = np.uint64(0)
+        for a in range(count):
+            k = np.uint64(active[a])
+            node = np.uint64(nodes[k])
+            x = matrix[first + k, np.uint64(packed[node, 1])]
+            goes_left = np.int64(x <= bits_float(packed[node, 2]))
+            below = np.int64(packed[node, 0]) + 1 - goes_left
+            nodes[k] = below
+            active[kept] = np.int64(k)
+            kept += one if packed[np.uint64(below), 0] >= 0 else np.uint64(0)
+        count = kept
+
+
+@kernel
 def descend_block(
-    matrix, begin, end, root, packed, programs, users, stack, nodes, active, keys, salt
+    matrix, begin, end, root, packed, programs, users, stack, nodes, active, keys, salt, complete
 ):
     """Let a block of rows descend one tree, a level at a time; `nodes` receives their leaves.
 
-    Missing values go to the node's side for them; where rows have keys, either way by chance.
+    Missing values go to the node's side for them; where rows have keys, either way by chance. A
+    block that is `complete` has none.
 
     Rows of one level do not wait for each other, and which way a row goes is no branch to
     mispredict: row by row, a descent does little but wait.
     """
+    if complete and packed[root, 3] & ORDERED:
+        rows = np.uint64(end - begin)
+        descend_ordered(matrix, np.uint64(begin), rows, root, packed, nodes, active)
+        return
     count, first, one = np.uint64(end - begin), np.uint64(begin), np.uint64(1)
     by_chance = keys.shape[0] > 0
     for row in range(count):
@@ -115,6 +153,7 @@ def find_leaves(
     """
     for begin in range(first, last, BLOCK):
         end = min(begin + BLOCK, last)
+        complete = none_missing(matrix, begin, end)
         if keys.shape[0] > 0:
             hash_rows(matrix, begin, end, keys)
         for tree in range(roots.shape[0]):
@@ -131,6 +170,7 @@ def find_leaves(
                 active,
                 keys,
                 salts[tree] if keys.shape[0] > 0 else np.uint64(0),
+                complete,
             )
             for i in range(begin, end):
                 out[i, tree] = -1 - packed[nodes[i - begin], 0]
@@ -160,6 +200,7 @@ def add_leaf_values(
     """
     for begin in range(first, last, BLOCK):
         end = min(begin + BLOCK, last)
+        complete = none_missing(matrix, begin, end)
         for tree in range(roots.shape[0]):
             descend_block(
                 matrix,
@@ -174,6 +215,7 @@ def add_leaf_values(
                 active,
                 keys,
                 np.uint64(0),
+                complete,
             )
             column = tree % groups
             for i in range(begin, end):

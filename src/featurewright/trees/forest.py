@@ -12,7 +12,15 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
-from featurewright.kernels.descend import BLOCK, add_leaf_values, find_leaves, pack_nodes
+from featurewright.kernels.descend import (
+    BLOCK,
+    IS_LEVEL,
+    ORDERED,
+    PROGRAM,
+    add_leaf_values,
+    find_leaves,
+    pack_nodes,
+)
 from featurewright.kernels.grow import Grown
 from featurewright.kernels.leaves import number_leaves
 from featurewright.kernels.programs import UserFunctions
@@ -84,6 +92,10 @@ class Forest:
             self.left, self.programs, self.threshold, self.is_level, self.missing_left, packed
         )
         packed[:, 2] = self.threshold.view(np.int32)
+        tests = self.left >= 0
+        other = tests & ((packed[:, 1] == PROGRAM) | (packed[:, 3] & IS_LEVEL != 0))
+        ordered = tests[self.roots] & ~np.logical_or.reduceat(other, self.roots)
+        packed[self.roots[ordered], 3] |= ORDERED
         return packed
 
     def __getstate__(self) -> dict[str, Any]:
