@@ -86,7 +86,7 @@ def test_all_methods_are_tried_and_told():
     for result in auto.results_:
         assert result["status"] in ("done", "stopped", "skipped", "failed")
         assert result["status"] != "failed", result
-        assert len(result["fold_scores"]) <= 2
+        assert len(result["fold_scores"]) in (0, 1, 2, 6)  # the best few on further folds
     assert auto.estimator_scores_[0]["estimator"] == "linear"
 
 
@@ -167,6 +167,19 @@ def test_the_best_of_the_first_fold_is_tried_on_more(monkeypatch):
     assert search._kept_back() == 2 * (1.0 + 3.0)
     gains["votes"] = 0.0
     assert search._kept_back() == 0.0
+
+
+def test_the_best_few_are_tried_on_further_folds():
+    auto = quick(methods=["batch", "recursive"]).fit(X, PRODUCT)
+    by_method = {result["method"]: result for result in auto.results_}
+    assert len(by_method["original"]["fold_scores"]) == 9
+    assert len(by_method["batch"]["fold_scores"]) == 9
+    assert len(auto.gain_per_fold_) == 6
+    base = np.mean(by_method["original"]["fold_scores"][3:])
+    assert auto.baseline_score_ == pytest.approx(base)
+    assert auto.estimator_scores_[0]["before"] == by_method["original"]["fold_scores"][3:]
+    fixed = quick(methods="batch", cv=GroupKFold(3)).fit(X, PRODUCT, groups=np.arange(N) // 4)
+    assert len(fixed.gain_per_fold_) == 3
 
 
 def test_one_row_equals_the_batch():

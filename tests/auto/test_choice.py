@@ -8,10 +8,16 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.model_selection import KFold
 
 from featurewright.auto.choice import choose, corrected_error
 from featurewright.auto.dates import TimeKind, date_parts, read_seconds, time_kind
-from featurewright.auto.estimators import EvenScaler, choose_scorer, make_folds
+from featurewright.auto.estimators import (
+    EvenScaler,
+    choose_scorer,
+    further_folds,
+    make_folds,
+)
 from featurewright.auto.selection import by_residual, distinct, left_over
 
 SHARE = 0.25
@@ -159,3 +165,28 @@ def test_folds_without_two_classes_are_left_out():
     y = np.array([0] * 10 + [1] * 10)
     folds = [(np.arange(10), np.arange(10, 20)), (np.arange(5, 15), np.arange(15, 20))]
     assert len(make_folds(folds, y, None, "classification", 0)) == 1
+
+
+def test_folds_that_found_the_choices_prove_nothing():
+    lucky = {"a": np.array([0.3, 0.3, 0.3, 0.01, -0.01, 0.0])}
+    assert choose(lucky, {"a": 1}, SHARE).key == "a"
+    assert choose(lucky, {"a": 1}, SHARE, n_first=3).key is None
+    good = {"a": np.array([0.3, 0.3, 0.3, 0.1, 0.12, 0.11])}
+    choice = choose(good, {"a": 1}, SHARE, n_first=3)
+    assert choice.key == "a"
+    assert choice.gains.tolist() == [0.1, 0.12, 0.11]
+    assert choose(good, {"a": 1}, SHARE, n_first=5).key is None
+
+
+def test_further_folds_are_others():
+    y = np.arange(60) % 2
+    first = make_folds(3, y, None, "classification", 0)
+    further = further_folds(3, y, None, "classification", 0)
+    assert len(further) == 6
+    tests = {tuple(test) for _, test in [*first, *further]}
+    assert len(tests) == 9
+    for train, test in further:
+        assert sorted([*train, *test]) == list(range(60))
+    assert further_folds(KFold(3), y, None, "classification", 0) == []
+    assert further_folds(3, y, np.arange(60) // 4, "classification", 0) == []
+    assert further_folds(3, np.arange(5000) % 2, None, "classification", 0) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import lzma
 
 import polars as pl
@@ -174,3 +175,16 @@ def test_quote_that_never_closes(tmp_path, monkeypatch):
     monkeypatch.setattr(streams, "MAX_ROW", 1000)
     (tmp_path / "t.csv").write_text('a,b\n"1,2\n' + "3,4\n" * 1000)
     assert "never closed" in refusal(tmp_path / "t.csv")
+
+
+def test_columns_of_json_lines_keep_their_order(tmp_path):
+    """The values make polars mix the columns."""
+    names = [f"c{k}" for k in range(34)]
+    rows = [
+        {name: 1.0 if (k + row) % 3 else None if k % 2 else 2 for k, name in enumerate(names)}
+        for row in range(40)
+    ]
+    rows[5] = {"z": 1, "y": 2, **rows[5]}
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert open_table(path).read().columns == [*names, "y", "z"]

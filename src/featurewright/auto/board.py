@@ -37,6 +37,7 @@ class Board:
 
     def __init__(self, methods: Any, test_share: float) -> None:
         self.test_share = test_share
+        self.n_first = 0  # folds by which the choices for further ones were found
         self.scores: dict[Config, dict[int, float]] = {ORIGINAL: {}}
         self.records: dict[str, Record] = {"original": Record(configs=[ORIGINAL])}
         for method in methods:
@@ -90,6 +91,11 @@ class Board:
         base = self.scores[ORIGINAL]
         return np.array([score - base[n] for n, score in sorted(self.scores[config].items())])
 
+    def proofs(self, config: Config) -> list[float]:
+        """Give the scores of the folds that prove something."""
+        found = self.scores[config]
+        return [found[number] for number in sorted(found) if number >= self.n_first]
+
     def decide(self) -> tuple[Config, NDArray[np.float64]]:
         """Choose; give the honest gains fold by fold too."""
         usable = {}
@@ -98,7 +104,7 @@ class Board:
             if np.isfinite(gains).all():
                 usable[config] = gains
         sizes = {config: config.n_columns for config in usable}
-        choice = choose(usable, sizes, self.test_share)
+        choice = choose(usable, sizes, self.test_share, self.n_first)
         return (ORIGINAL if choice.key is None else choice.key), choice.gains
 
     def results(self) -> list[dict[str, Any]]:

@@ -24,9 +24,9 @@ class Choice:
     ----------
     key : object
         The kept choice; None keeps the original columns only.
-    gains : ndarray of shape (n_folds,)
-        Gain in each fold of what the other folds would have chosen: what choosing the best of
-        several flatters is not in it.
+    gains : ndarray of shape (n_folds - n_first,)
+        Gain of what the other folds would have chosen, in each fold that proves something: what
+        choosing the best of several flatters is not in it.
     """
 
     key: Any
@@ -55,7 +55,9 @@ def best_key(gains: Mapping[Any, Array], sizes: Mapping[Any, int]) -> Any:
     return min(close, key=lambda key: (sizes[key], -gains[key].mean())) if close else best
 
 
-def choose(gains: Mapping[Any, Array], sizes: Mapping[Any, int], test_share: float) -> Choice:
+def choose(
+    gains: Mapping[Any, Array], sizes: Mapping[Any, int], test_share: float, n_first: int = 0
+) -> Choice:
     """Choose by the gains of all folds; None where no gain is clearly above its noise.
 
     Parameters
@@ -66,6 +68,8 @@ def choose(gains: Mapping[Any, Array], sizes: Mapping[Any, int], test_share: flo
         Number of constructed columns of each.
     test_share : float
         Test rows of a fold over its training rows.
+    n_first : int
+        The first so many folds have chosen these choices among others, so they prove nothing.
 
     Returns
     -------
@@ -80,18 +84,20 @@ def choose(gains: Mapping[Any, Array], sizes: Mapping[Any, int], test_share: flo
     ('a', [0.1, 0.12, 0.09])
     """
     n_folds = len(next(iter(gains.values()))) if gains else 0
-    nothing = Choice(None, np.zeros(n_folds))
-    if n_folds < 2:
+    n_proofs = n_folds - n_first
+    nothing = Choice(None, np.zeros(max(0, n_proofs)))
+    if n_proofs < 2:
         return nothing
     key = best_key(gains, sizes)
-    found = gains[key]
-    needed = float(student.ppf(SURE, n_folds - 1))  # 1.2 for five folds, more for fewer
+    found = gains[key][n_first:]
+    needed = float(student.ppf(SURE, n_proofs - 1))  # 1.2 for five folds, more for fewer
     if not found.mean() > needed * corrected_error(found, test_share):
         return nothing
-    honest = np.empty(n_folds)
-    for fold in range(n_folds):
+    honest = np.empty(n_proofs)
+    for proof in range(n_proofs):
+        fold = n_first + proof
         others = {other: np.delete(values, fold) for other, values in gains.items()}
-        honest[fold] = gains[best_key(others, sizes)][fold]
+        honest[proof] = gains[best_key(others, sizes)][fold]
     if honest.mean() <= 0.0:
         return nothing
     return Choice(key, honest)

@@ -33,6 +33,8 @@ STANDARD = ("linear", "knn", "boosting")
 # What scikit-learn says of a target with many classes, again and again.
 MANY_CLASSES = "The number of unique classes is greater than 50%"
 _SKEWED = 0.25  # a class smaller than this makes two classes skewed
+_FEW_ROWS = 3_000  # rows up to which the best few choices are tried on further folds
+_REPETITIONS = 2
 _ONE_LARGE = 0.8  # a class larger than this makes several classes skewed
 
 
@@ -187,6 +189,17 @@ def make_folds(
         for train, test in found
         if len(test) and len(train) and (task != "classification" or len(np.unique(y[train])) > 1)
     ]
+
+
+def further_folds(
+    cv: Any, y: NDArray[Any], groups: Any, task: str, seed: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Give other folds of a table with few rows, where folds are drawn at all."""
+    drawn = isinstance(cv, int | np.integer) and groups is None
+    if not drawn or len(y) > _FEW_ROWS:
+        return []
+    repeated = (make_folds(cv, y, None, task, seed + 1 + k) for k in range(_REPETITIONS))
+    return [fold for folds in repeated for fold in folds]
 
 
 def _usual_folds(n_folds: int, y: NDArray[Any], groups: Any, task: str, seed: int) -> Any:

@@ -20,6 +20,7 @@ from featurewright.auto.estimators import (
     choose_scorer,
     few_threads,
     fit_estimator,
+    further_folds,
     make_folds,
 )
 from featurewright.auto.originals import OutputColumn, unique_names
@@ -80,7 +81,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         ROC curve (two classes) or balanced accuracy; R2 for numbers; micro-averaged F1 for
         several labels.
     cv : int, splitter or iterable, default=5
-        Folds. A number makes shuffled folds, by class, and whole groups where `groups` are given.
+        Folds. A number makes shuffled folds, by class, and whole groups where `groups` are given;
+        of up to 3,000 rows, the best few choices are then tried on twice as many further folds.
     max_size : int, default=5
         Largest number of symbols in a formula.
     random_state : int, RandomState or None, default=None
@@ -110,7 +112,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         Their difference and its standard error, corrected for folds whose training rows overlap.
     gain_per_fold_ : ndarray
         The gain in each fold of what the other folds would have chosen, so that it is not
-        flattered by choosing.
+        flattered by choosing. Where the best few choices were tried on further folds, these alone.
     scoring_ : str
         Name of the scorer.
     left_out_ : dict
@@ -231,25 +233,28 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         task = Task(self.task_, n_outputs, self.max_size, self.n_jobs)
         problem = Problem(table, labels, codes, weights, task, self.n_features_out)
         folds = make_folds(self.cv, labels, groups, self.task_, seed)
+        further = further_folds(self.cv, labels, groups, self.task_, seed)
         warm_up(task, methods)
         with few_threads(self.n_jobs):
-            self._run(problem, folds, methods, (name, estimator, scorer), seed)
+            self._run(problem, (folds, further), methods, (name, estimator, scorer), seed)
         return self
 
     def _run(
         self,
         problem: Problem,
-        folds: list[Any],
+        all_folds: tuple[list[Any], list[Any]],
         methods: list[str],
         measured_with: tuple[str, Any, Any],
         seed: int,
     ) -> None:
         """Search, choose, and fit once more on all rows."""
         name, estimator, scorer = measured_with
+        folds, further = all_folds
         clock = Clock(self.time_budget)
         search = Search(
             problem,
             folds,
+            further,
             (estimator, scorer),
             methods,
             seed=seed,
@@ -290,7 +295,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         """Keep what the search found."""
         self.results_: list[dict[str, Any]] = search.board.results()
         self.best_method_ = config.label
-        base = list(search.board.scores[ORIGINAL].values())
+        base = search.board.proofs(ORIGINAL)
         self.baseline_score_ = float(np.mean(base)) if base else float("nan")
         self.gain_per_fold_ = gains if len(gains) else np.zeros(len(base))
         self.gain_ = float(self.gain_per_fold_.mean()) if base else 0.0

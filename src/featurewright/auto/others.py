@@ -34,10 +34,7 @@ def score_estimators(search: Search, kept: Config, name: str) -> list[dict[str, 
     list of dict
         Estimator, before and after.
     """
-    scores = search.board.scores
-    before, after = (
-        [scores[config][number] for number in sorted(scores[config])] for config in (ORIGINAL, kept)
-    )
+    before, after = search.board.proofs(ORIGINAL), search.board.proofs(kept)
     found = [{"estimator": name, "before": before, "after": after}]
     if kept == ORIGINAL:
         return found
@@ -55,7 +52,8 @@ def _score(search: Search, kept: Config, name: str, n_folds: int) -> dict[str, A
     if name == "boosting" and 2 * n_folds * search.n_scores * _BOOSTING_SECONDS > search.clock.left:
         return None
     try:
-        for number, fold in enumerate(search.folds[:n_folds]):
+        first = search.board.n_first
+        for number, fold in enumerate(search.folds[first : first + n_folds]):
             started = time.monotonic()
             entry["before"].append(fold.score(ORIGINAL, model, search.scorer))
             seconds = time.monotonic() - started

@@ -39,6 +39,7 @@ _MAX_CELLS = 50_000_000  # rows times constructed columns of the last fit
 _VARIANTS = (6, 4, 3)  # choices of one method that go on after so many folds
 _SAFETY = 1.3  # what is foreseen takes longer now and then
 _MAX_TOGETHER = 3
+_FINALISTS = 3  # choices that are tried on further folds
 _LEAST_FOLDS = 3  # folds that the best method of the first one should have time for
 _FAR_BEHIND = 0.3  # share of the best mean gain below which a method is dropped after two folds
 _NOT_FAR = 0.7  # share of the best mean gain from which formulas are put in one order
@@ -60,6 +61,8 @@ class Search:
         All training rows.
     folds : sequence of (train, test)
         Row numbers.
+    further : sequence of (train, test)
+        Folds on which the best few choices are tried, if there is time.
     measured_with : (estimator, callable)
         The estimator and the scorer.
     methods : sequence of str
@@ -77,6 +80,7 @@ class Search:
         self,
         problem: Problem,
         folds: Sequence[tuple[Rows, Rows]],
+        further: Sequence[tuple[Rows, Rows]],
         measured_with: tuple[Any, Any],
         methods: Sequence[str],
         *,
@@ -86,7 +90,8 @@ class Search:
     ) -> None:
         self.problem = problem
         self.estimator, self.scorer = measured_with
-        self.rows, self.seed, self.clock, self.listen = list(folds), seed, clock, listen
+        self.rows, self.further = list(folds), further
+        self.seed, self.clock, self.listen = seed, clock, listen
         shares = [len(test) / max(1, len(train)) for train, test in self.rows]
         self.board = Board(methods, float(np.mean(shares)) if shares else 0.0)
         self.folds: list[Fold] = []
@@ -123,6 +128,7 @@ class Search:
             if not self.board.records[method].configs:
                 self._drop(method, "skipped", NO_TIME)
         self._combine()
+        self._confirm()
 
     def _make_fold(self, number: int, most: int) -> tuple[Fold, float]:
         """Prepare a fold and score the original columns on it."""
@@ -140,11 +146,14 @@ class Search:
 
     def _open_fold(self, number: int) -> None:
         """Begin a fold with the original columns."""
-        fold, score = self._make_fold(number, self._most_rows)
+        self._keep_fold(number, *self._make_fold(number, self._most_rows))
+        self._tell("original", f"fold {number + 1} of {len(self.rows)}")
+
+    def _keep_fold(self, number: int, fold: Fold, score: float) -> None:
+        """Keep a fold and the score of the original columns on it."""
         self.folds.append(fold)
         self.board.note("original", ORIGINAL, number, score)
         self.board.records["original"].seconds += self.costs.base
-        self._tell("original", f"fold {number + 1} of {len(self.rows)}")
 
     def _screen(self) -> None:
         """Run all methods on some rows of the first fold, and plan the rest by what that took."""
@@ -354,6 +363,43 @@ class Search:
             record.status, record.reason = "stopped", "no better than without, or out of time"
         self._tell(config.label, "combination")
         return done == n_folds
+
+    # Proof --------------------------------------------------------------------------------------
+
+    def _confirm(self) -> None:
+        """Try the best few choices on further folds.
+
+        The best of many choices on few rows owes much to luck, which other folds do not share.
+        """
+        board, n_first = self.board, len(self.rows)
+        ranked = sorted(board.finished(), key=lambda config: -board.gains(config).mean())
+        finalists = [c for c in ranked[:_FINALISTS] if board.gains(c).mean() > 0.0]
+        if not finalists or board.n_complete < n_first:
+            return
+        methods = list(dict.fromkeys(method for c in finalists for method in c.methods))
+        need = sum(self.costs.of(method, 1) for method in methods) + self.costs.base
+        need += sum(self.costs.fit_of(config, self.folds[0]) for config in finalists)
+        n_more = int((self.clock.left - self.costs.reserve) / (_SAFETY * need))
+        for rows in self.further[: n_more if n_more > 1 else 0]:
+            number = len(self.rows)
+            self.rows.append(rows)
+            fold, base = self._make_fold(number, self._most_rows)
+            started = time.monotonic()
+            try:
+                for method in methods:
+                    fold.space.construct(SOURCES[method], self._sizes(method), self.clock.left)
+                scores = [fold.score(c, self.estimator, self.scorer) for c in finalists]
+            except FAILURES:
+                break
+            self._keep_fold(number, fold, base)
+            for config, score in zip(finalists, scores, strict=True):
+                board.note(config.label, config, number, score)
+            board.records[finalists[0].label].seconds += time.monotonic() - started
+            self._tell(finalists[0].label, f"further fold {number + 1 - n_first}")
+            if self.clock.left < self.costs.reserve:
+                break
+        if board.n_complete >= n_first + 2:
+            board.n_first = n_first
 
     def _tell(self, method: str, stage: str) -> None:
         """Report what was tried and the best so far."""

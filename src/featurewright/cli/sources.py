@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -148,7 +149,8 @@ class Source:
             for block in text_rows(stream, None):
                 data, other = as_text(block)
                 self.recoded |= other
-                yield pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
+                frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
+                yield frame.select(_in_order(frame.columns, data))
 
     def _columns(self) -> Iterator[pl.DataFrame]:
         """Read slices of a file of columns."""
@@ -160,6 +162,13 @@ class Source:
         step = max(1000, CELLS // max(1, len(lazy.collect_schema())))
         for start in range(0, n_rows, step):
             yield lazy.slice(start, step).collect()
+
+
+def _in_order(names: list[str], data: bytes) -> list[str]:
+    """Put columns in the order of the first line, where polars may mix them; others follow."""
+    first = data.lstrip().split(b"\n", 1)[0]
+    known = [name for name in json.loads(first) if name in names]
+    return [*known, *sorted(set(names).difference(known))]
 
 
 def _cause(error: Exception) -> str:
