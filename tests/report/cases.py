@@ -99,9 +99,12 @@ def fitted(
         gain_per_fold_=np.zeros(5) if keep_original else after - base,
         left_out_={"row id": "a different value in every row", names[0] + " copy": "constant"},
         estimator_scores_=[
-            {"estimator": "linear", "before": base.tolist(), "after": after.tolist()},
-            {"estimator": "knn", "before": (base - 0.06).tolist(), "after": (base + 0.01).tolist()},
-            {"estimator": "boosting", "before": base.tolist(), "after": (base - 0.002).tolist()},
+            {"estimator": name, "before": old.tolist(), "after": new.tolist(), "gain_std": 0.004}
+            for name, old, new in (
+                ("linear", base, after),
+                ("knn", base - 0.06, base + 0.01),
+                ("boosting", base, base - 0.002),
+            )
         ],
         columns_=tuple(originals if keep_original else originals + constructed),
         profile_=profile_columns(

@@ -52,7 +52,7 @@ def test_any_fitted_model_has_a_page(n_rows, target):
 
 def test_features_of_a_model_have_their_profiles():
     X = table(150)
-    model = AutoFeatures(methods=["batch"], time_budget=3, random_state=0)
+    model = AutoFeatures(methods=["batch"], time_budget=30, random_state=0)
     summary = summarize(model.fit(X, TARGETS["classes"](X)))
     assert not summary["verdict"]["keep_original"]
     for feature in summary["features"]:

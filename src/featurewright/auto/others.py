@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
+
 from featurewright.auto.board import ORIGINAL
+from featurewright.auto.choice import corrected_error
 from featurewright.auto.estimators import STANDARD, standard_estimator
 from featurewright.auto.search import FAILURES, Search
 from featurewright.auto.workspace import Config
@@ -32,16 +35,17 @@ def score_estimators(search: Search, kept: Config, name: str) -> list[dict[str, 
     Returns
     -------
     list of dict
-        Estimator, before and after.
+        Estimator, before, after, and the standard error of the mean gain.
     """
     before, after = search.board.proofs(ORIGINAL), search.board.proofs(kept)
-    found = [{"estimator": name, "before": before, "after": after}]
-    if kept == ORIGINAL:
-        return found
-    for other in STANDARD:
-        if other != name:
-            entry = _score(search, kept, other, len(after))
-            found += [entry] if entry else []
+    found: list[dict[str, Any]] = [{"estimator": name, "before": before, "after": after}]
+    if kept != ORIGINAL:
+        entries = (_score(search, kept, other, len(after)) for other in STANDARD if other != name)
+        found += [entry for entry in entries if entry]
+    for entry in found:
+        n_both = min(len(entry["before"]), len(entry["after"]))  # the last fold may have one only
+        gains = np.subtract(entry["after"][:n_both], entry["before"][:n_both])
+        entry["gain_std"] = corrected_error(gains, search.board.test_share)
     return found
 
 

@@ -111,14 +111,16 @@ def show_features(console: Console, summary: dict[str, Any], most: int | None = 
 def show_history(console: Console, summary: dict[str, Any]) -> None:
     """Show every method tried, and the columns left out."""
     table = table_of(
-        "Methods tried", "method", "outcome", "columns", "score", "gain", "seconds", numbers=4
-    )
+        "Methods tried", "method", "outcome", "columns", "folds", "score", "gain", "seconds",
+        numbers=5,
+    )  # fmt: skip
     for method in summary["methods"]:
         add_row(
             table,
             "original columns" if method["is_original"] else method["name"],
             f"{method['status']}: {method['reason']}" if method["reason"] else method["status"],
             "" if method["n_features"] is None else method["n_features"],
+            method["n_folds"] or "",
             give_or_take(method["mean_text"], method["std_text"]),
             ""
             if method["is_original"]

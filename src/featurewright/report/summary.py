@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 import featurewright
-from featurewright.auto.choice import corrected_error
 from featurewright.expressions import Feature
 from featurewright.report.scores import Score
 
@@ -187,6 +186,7 @@ def _method(result: dict[str, Any], score: Score, best: str) -> dict[str, Any]:
         "reason": str(result["reason"]),
         "seconds": float(result["seconds"]),
         "n_features": None if result["n_features"] is None else int(result["n_features"]),
+        "n_folds": len(result["fold_scores"]),
         "folds": [_amount(score, value, None)["value"] for value in result["fold_scores"]],
         "mean": amount["value"],
         "std": _known(result["std"]) if scored else None,
@@ -209,7 +209,7 @@ def _compared(model: Any) -> list[dict[str, Any]]:
         # Where time was over, the last folds have one score only.
         n_folds = min(len(entry["before"]), len(entry["after"]))
         before, after = (np.asarray(entry[when][:n_folds], float) for when in ("before", "after"))
-        error = corrected_error(after - before, 1.0 / max(1, n_folds - 1))
+        error = entry["gain_std"]
         if not entries and len(model.gain_per_fold_) == n_folds:
             after, error = before + model.gain_per_fold_, model.gain_std_
         if n_folds and np.isfinite(before).all() and np.isfinite(after).all():
