@@ -169,6 +169,15 @@ def test_the_best_of_the_first_fold_is_tried_on_more(monkeypatch):
     assert search._kept_back() == 0.0
 
 
+def test_classes_of_one_row():
+    """Some folds have rows of one class only to be tested on."""
+    y = np.zeros(N, dtype=int)
+    y[:2] = 1, 2
+    auto = quick().fit(X, y)
+    assert auto.scoring_ == "balanced_accuracy"
+    assert set(auto.predict(X)) <= {0, 1, 2}
+
+
 def test_the_best_few_are_tried_on_further_folds():
     auto = quick(methods=["batch", "recursive"]).fit(X, PRODUCT)
     by_method = {result["method"]: result for result in auto.results_}

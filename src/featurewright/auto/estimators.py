@@ -269,6 +269,7 @@ def measure(scorer: Any, model: Any, X: Any, y: NDArray[Any], weights: Any = Non
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         warnings.filterwarnings("ignore", message=MANY_CLASSES)
         warnings.filterwarnings("ignore", message="y_pred contains classes not in y_true")
+        warnings.filterwarnings("ignore", message="A single label was found")
         if weights is not None and weights.sum() > 0:
             try:
                 return float(scorer(model, X, y, sample_weight=weights))
