@@ -15,7 +15,7 @@ from featurewright import cli
 
 def run(*arguments, code=0, **options):
     done = subprocess.run(
-        [sys.executable, "-m", "featurewright.cli", *map(str, arguments)],
+        [sys.executable, "-m", "featurewright", *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
@@ -40,7 +40,7 @@ def test_errors_are_one_line(work):
 
 
 def test_output_that_nobody_reads(work):
-    command = f"{sys.executable} -m featurewright.cli inspect {work.model} | head -1"
+    command = f"{sys.executable} -m featurewright inspect {work.model} | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert "Traceback" not in done.stderr
 

@@ -17,7 +17,7 @@ def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     return folded[found[0]] if found else None
 
 
-def did_you_mean(name: str, known: Iterable[str], limit: int = 8) -> str:
+def did_you_mean(name: str, known: Iterable[str], limit: int = 12) -> str:
     """End a sentence about an unknown name: by the likely one, or by those there are."""
     names = list(known)
     meant = closest(name, names)

@@ -115,7 +115,12 @@ def fit(
     ] = None,
     sql: Annotated[
         Path | None,
-        typer.Option(help="Write them as SQL, e.g. features.sql.", metavar="FILE", **WRITING),
+        typer.Option(
+            help="Write them as SQL, e.g. features.sql, over my_table; 'featurewright sql' can "
+            "name the table and a key.",
+            metavar="FILE",
+            **WRITING,
+        ),
     ] = None,
     dialect: Annotated[
         Dialect, typer.Option(help="For which database.", **WRITING)

@@ -1,0 +1,5 @@
+"""``python -m featurewright`` is ``featurewright``."""
+
+from featurewright.cli import main
+
+main()

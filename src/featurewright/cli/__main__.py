@@ -1,5 +1,0 @@
-"""``python -m featurewright.cli`` is ``featurewright``."""
-
-from featurewright.cli import main
-
-main()
