@@ -160,13 +160,18 @@ def test_the_best_of_the_first_fold_is_tried_on_more(monkeypatch):
     from featurewright.auto.search import Search
 
     search = Search.__new__(Search)
-    search.rows, search.alive = [None] * 5, ["votes", "batch"]
+    search.alive, search.further, search._n_folds = ["votes", "batch"], [], 5
     gains = {"votes": 0.1, "batch": -0.1}
     monkeypatch.setattr(Search, "_promise", lambda self, method: gains[method])
     search.costs = SimpleNamespace(base=1.0, of=lambda method, n_fits: 3.0)
-    assert search._kept_back() == 2 * (1.0 + 3.0)
+    assert search._leader() == "votes"
+    assert search._kept_back(2) == 2 * (1.0 + 3.0)
+    assert search._proof() == 0.0
+    search.further = [None] * 10
+    assert search._proof() == 5 * (1.0 + 3.0)
     gains["votes"] = 0.0
-    assert search._kept_back() == 0.0
+    assert search._leader() is None
+    assert search._kept_back(2) == search._proof() == 0.0
 
 
 def test_classes_of_one_row():

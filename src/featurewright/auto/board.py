@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from featurewright.auto.choice import choose, corrected_error
+from featurewright.auto.choice import SURE, VERY_SURE, choose, corrected_error
 from featurewright.auto.workspace import Config
 
 ORIGINAL = Config()
@@ -33,10 +33,13 @@ class Board:
         The methods asked for.
     test_share : float
         Test rows of a fold over its training rows.
+    needs_proof : bool
+        Whether rows are so few that a choice should be proved on further folds.
     """
 
-    def __init__(self, methods: Any, test_share: float) -> None:
+    def __init__(self, methods: Any, test_share: float, *, needs_proof: bool = False) -> None:
         self.test_share = test_share
+        self.needs_proof = needs_proof
         self.n_first = 0  # folds by which the choices for further ones were found
         self.scores: dict[Config, dict[int, float]] = {ORIGINAL: {}}
         self.records: dict[str, Record] = {"original": Record(configs=[ORIGINAL])}
@@ -104,7 +107,8 @@ class Board:
             if np.isfinite(gains).all():
                 usable[config] = gains
         sizes = {config: config.n_columns for config in usable}
-        choice = choose(usable, sizes, self.test_share, self.n_first)
+        sure = VERY_SURE if self.needs_proof and not self.n_first else SURE
+        choice = choose(usable, sizes, self.test_share, self.n_first, sure)
         return (ORIGINAL if choice.key is None else choice.key), choice.gains
 
     def results(self) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from scipy.stats import t as student
 Array = NDArray[np.float64]
 
 SURE = 0.85  # one-sided level at which a gain must be above nothing
+VERY_SURE = 0.95  # where rows are few and there was no time for further folds
 _CLOSE = 0.25  # standard errors within which fewer columns are as good
 
 
@@ -56,7 +57,11 @@ def best_key(gains: Mapping[Any, Array], sizes: Mapping[Any, int]) -> Any:
 
 
 def choose(
-    gains: Mapping[Any, Array], sizes: Mapping[Any, int], test_share: float, n_first: int = 0
+    gains: Mapping[Any, Array],
+    sizes: Mapping[Any, int],
+    test_share: float,
+    n_first: int = 0,
+    sure: float = SURE,
 ) -> Choice:
     """Choose by the gains of all folds; None where no gain is clearly above its noise.
 
@@ -70,6 +75,8 @@ def choose(
         Test rows of a fold over its training rows.
     n_first : int
         The first so many folds have chosen these choices among others, so they prove nothing.
+    sure : float
+        One-sided level at which the gain must be above nothing.
 
     Returns
     -------
@@ -90,7 +97,7 @@ def choose(
         return nothing
     key = best_key(gains, sizes)
     found = gains[key][n_first:]
-    needed = float(student.ppf(SURE, n_proofs - 1))  # 1.2 for five folds, more for fewer
+    needed = float(student.ppf(sure, n_proofs - 1))  # 1.2 for five folds, more for fewer
     if not found.mean() > needed * corrected_error(found, test_share):
         return nothing
     honest = np.empty(n_proofs)

@@ -110,7 +110,7 @@ class Costs:
             for config, (_, scoring, at) in self._fits.items()
             if config.methods == (method,)
         )
-        return seconds * self._rows / rows + sum(fits[-n_fits:])
+        return seconds * self._rows / rows + sum(fits[max(0, len(fits) - n_fits) :])
 
     def next_fit(self, piece: Piece, fold: Fold) -> float:
         """Foresee a fit with a choice of columns from the largest one of its method so far."""

@@ -91,9 +91,11 @@ class Search:
         self.problem = problem
         self.estimator, self.scorer = measured_with
         self.rows, self.further = list(folds), further
+        self._n_folds = len(folds)
         self.seed, self.clock, self.listen = seed, clock, listen
         shares = [len(test) / max(1, len(train)) for train, test in self.rows]
-        self.board = Board(methods, float(np.mean(shares)) if shares else 0.0)
+        test_share = float(np.mean(shares)) if shares else 0.0
+        self.board = Board(methods, test_share, needs_proof=bool(further))
         self.folds: list[Fold] = []
         self.alive: list[str] = []
         n_rows = len(problem.y)
@@ -199,7 +201,9 @@ class Search:
         need = _SAFETY * (self.costs.of(method, _VARIANTS[0]) or 2.0 * self.costs.base)
         room = self.clock.left - self.costs.reserve
         if number == 0:
-            room -= self._kept_back()
+            room -= self._kept_back(min(_LEAST_FOLDS, len(self.rows)) - 1)
+        if method != self._leader():
+            room -= self._proof()
         if room < need:
             if number == 0:
                 self._drop(method, "skipped", NO_TIME)
@@ -213,13 +217,19 @@ class Search:
             self.board.note(method, config, number, score)
         self._tell(method, f"fold {number + 1} of {len(self.rows)}")
 
-    def _kept_back(self) -> float:
-        """Give the seconds that the best method so far needs to be proved on more folds."""
-        leader = max(self.alive, key=self._promise)
-        if self._promise(leader) <= 0.0:
-            return 0.0
-        more = min(_LEAST_FOLDS, len(self.rows)) - 1
-        return more * (self.costs.base + self.costs.of(leader, 1))
+    def _leader(self) -> str | None:
+        """Name the best method so far that is tried on."""
+        leader = max(self.alive, key=self._promise, default=None)
+        return leader if leader is not None and self._promise(leader) > 0.0 else None
+
+    def _kept_back(self, n_folds: int) -> float:
+        """Give the seconds that the best method so far needs for some more folds."""
+        leader = self._leader()
+        return 0.0 if leader is None else n_folds * (self.costs.base + self.costs.of(leader, 1))
+
+    def _proof(self) -> float:
+        """Give the seconds to be kept for proving a choice on further folds."""
+        return self._kept_back(self._n_folds) if self.further else 0.0
 
     def _measure(
         self, method: str, fold: Fold, allowed: set[Config] | None, seconds: float
@@ -238,7 +248,7 @@ class Search:
                 # Where fewer columns are there than asked for, two sizes are one choice.
                 same = piece.order, fold.space.width(piece)
                 if same not in known:
-                    room = self.clock.left - self.costs.reserve
+                    room = self.clock.left - self.costs.reserve - self._proof()
                     if found and (room <= 0 or self.costs.next_fit(piece, fold) > _SHARE * room):
                         continue
                     known[same] = fold.score(config, self.estimator, self.scorer)
@@ -279,7 +289,8 @@ class Search:
                 self._drop(method, "stopped", "far behind other methods")
         left = len(self.rows) - number - 1
         while len(self.alive) > 1 and left:
-            if self._ahead(self.alive, left) <= self.clock.left - self.costs.reserve:
+            room = self.clock.left - self.costs.reserve - self._proof()
+            if self._ahead(self.alive, left) <= room:
                 break
             worst = min(self.alive, key=self._promise)
             self._drop(worst, "stopped", "the time is better spent on other methods")
@@ -337,7 +348,7 @@ class Search:
         """Score a combination on all folds; give up early where it loses."""
         board, n_folds = self.board, self.board.n_complete
         need = n_folds * self.costs.fit_of(config, self.folds[0])
-        if self.clock.left - self.costs.reserve < _SAFETY * need:
+        if self.clock.left - self.costs.reserve - self._proof() < _SAFETY * need:
             return False
         started = time.monotonic()
         record = board.records.setdefault(config.label, Record())
@@ -371,15 +382,15 @@ class Search:
 
         The best of many choices on few rows owes much to luck, which other folds do not share.
         """
-        board, n_first = self.board, len(self.rows)
+        board, n_first = self.board, self._n_folds
         ranked = sorted(board.finished(), key=lambda config: -board.gains(config).mean())
         finalists = [c for c in ranked[:_FINALISTS] if board.gains(c).mean() > 0.0]
         if not finalists or board.n_complete < n_first:
             return
-        methods = list(dict.fromkeys(method for c in finalists for method in c.methods))
-        need = sum(self.costs.of(method, 1) for method in methods) + self.costs.base
-        need += sum(self.costs.fit_of(config, self.folds[0]) for config in finalists)
-        n_more = int((self.clock.left - self.costs.reserve) / (_SAFETY * need))
+        # Rather fewer choices than fewer folds than there were.
+        while (n_more := self._affordable(finalists)) < n_first and len(finalists) > 1:
+            finalists.pop()
+        methods = _methods_of(finalists)
         for rows in self.further[: n_more if n_more > 1 else 0]:
             number = len(self.rows)
             self.rows.append(rows)
@@ -401,9 +412,20 @@ class Search:
         if board.n_complete >= n_first + 2:
             board.n_first = n_first
 
+    def _affordable(self, configs: Sequence[Config]) -> int:
+        """Give the number of further folds that there is time for."""
+        need = self.costs.base + sum(self.costs.of(method, 0) for method in _methods_of(configs))
+        need += sum(self.costs.fit_of(config, self.folds[0]) for config in configs)
+        return int((self.clock.left - self.costs.reserve) / (_SAFETY * need))
+
     def _tell(self, method: str, stage: str) -> None:
         """Report what was tried and the best so far."""
         best = self.board.best(self.board.finished())
         if best is not None:
             self.costs.foresee(best)
         self.listen(self.board.event(method, stage, self.clock.spent))
+
+
+def _methods_of(configs: Sequence[Config]) -> list[str]:
+    """Name the methods of some choices, each once."""
+    return list(dict.fromkeys(method for config in configs for method in config.methods))
