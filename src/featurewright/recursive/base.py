@@ -52,7 +52,7 @@ from featurewright.tables import (
 from featurewright.trees.threads import one_blas_thread
 
 _PATIENCE = 2  # recursions without a lower loss after which the search stops
-_FEW_ROWS = 1_000  # up to here, rows are held out in folds
+_FEW_ROWS = 3_000  # up to here, rows are held out in folds: one part of few rows misleads
 _FOLDS = 5
 _SHARE = 0.2  # of more rows that is held out once
 _LEAST_ROWS = 4  # fewer cannot be parted

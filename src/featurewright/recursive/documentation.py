@@ -30,7 +30,7 @@ solver : {"auto", "liblinear", "sgd"}, default="auto"
     absolute error in regression).
 validation : int, float or "auto", default="auto"
     What is held out where `n_recursions` is "auto": so many folds in turn, or a share of the rows
-    once. "auto" is five folds up to 1,000 rows and a fifth of the rows above.
+    once. "auto" is five folds up to 3,000 rows and a fifth of the rows above.
 """
 
 END = """
