@@ -24,17 +24,32 @@ from featurewright.kernels.bins import EXACT_ROWS, THRESHOLDS
 from featurewright.kernels.criteria import RATIO, SQUARES
 from featurewright.kernels.split import refine_threshold, score_values
 
+# Columns of which most rows have one value: that value, and the others.
+RARE = {
+    "mostly low": (0.0, (1.0, 2.0, 5.0)),
+    "mostly high": (9.0, (-1.0, 2.0, 5.0)),
+    "zeros": (0.0, (1.0,)),
+    "ones": (1.0, (0.0,)),
+}
+
 
 class Case:
     """A column, a target and settings; rows in the order in which kernels see them."""
 
-    def __init__(self, seed, n, criterion, *, missing=0.0, whole=True, kind="number", **settings):
+    def __init__(
+        self, seed, n, criterion, *, missing=0.0, whole=True, kind="number", n_targets=0, **settings
+    ):
         rng = np.random.default_rng(seed)
         x = rng.normal(size=n).astype(np.float32)
         if kind == "ties":
             x = np.round(x * 2).astype(np.float32)
         elif kind == "tails":
             x = (x / np.abs(rng.normal(size=n)) ** 3).astype(np.float32)
+        elif kind in RARE:
+            usual, others = RARE[kind]
+            x = np.full(n, usual, np.float32)
+            some = rng.permutation(n)[: rng.integers(1, max(2, n // 2)) if len(others) == 1 else 20]
+            x[some[: n - 1]] = rng.choice(others, len(some[: n - 1]))
         elif kind != "number":
             x = rng.integers(0, int(kind), n).astype(np.float32)
         by_class = criterion in CLASS_CRITERIA
@@ -46,8 +61,9 @@ class Case:
             codes = np.unique(codes, return_inverse=True)[1]
             target = class_target(codes, weights)
         else:
-            values = np.stack([np.clip(x, -5, 5) + rng.normal(size=n), rng.normal(size=n)])
-            target = sums_target(values[: 1 + seed % 2], weights)
+            values = rng.normal(size=(max(2, n_targets), n))
+            values[0] += np.clip(x, -5, 5)
+            target = sums_target(values[: n_targets or 1 + seed % 2], weights)
         x[rng.random(n) < missing] = np.nan
         settings = {"criterion": criterion, "centered": 1, "whole_weights": int(whole), **settings}
         self.settings = make_settings(by_class=int(by_class), **settings)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kernels.cases import Case, check_best, check_drawn, check_score
+from tests.kernels.cases import RARE, Case, check_best, check_drawn, check_score
 from tests.kernels.workbench import (
     WORST,
     as_values,
@@ -21,6 +21,7 @@ from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 from tests.naive.streams import Stream
 
 from featurewright.kernels.bins import EXACT_ROWS, FEW_ROWS, MAX_BINS
+from featurewright.kernels.rare import MANY_STATS
 from featurewright.kernels.split import refine_threshold, score_values
 
 limits = st.sampled_from(
@@ -116,6 +117,30 @@ def test_a_threshold_of_a_few_is_refined_to_the_best_of_many(
     scores = [naive.score_test(wide, case.sums, case.settings, test) for test in tests]
     # Bins are rounded in float32, so that a value may lie in the next one.
     assert case.naive_score() >= 0.98 * max(float(coarse), *scores) - case.slack(max(scores))
+
+
+@given(
+    seed=seeds,
+    n=st.sampled_from([2, 3, 30, EXACT_ROWS + 1, 300, 2 * FEW_ROWS]),
+    criterion=st.sampled_from(SUM_CRITERIA),
+    limits=limits,
+    kind=st.sampled_from(tuple(RARE)),
+    many=st.sampled_from([0, 1]),
+    l2=st.sampled_from([0.0, 1.0]),
+)
+def test_all_thresholds_are_tried_where_most_rows_have_one_value(
+    *, seed, n, criterion, limits, kind, many, l2
+):
+    case = Case(seed, n, criterion, kind=kind, n_targets=MANY_STATS + 1, l2=l2, **limits)
+    case.state["many"] = many
+    check_best(case, naive.thresholds(case.x))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+def test_constant_columns_do_not_split_many_numbers(missing):
+    case = Case(1, 200, SUM_CRITERIA[0], missing=missing, kind="1", n_targets=MANY_STATS)
+    case.settings["missing_both"] = 1  # else missing rows may be parted from the others
+    assert case.score() == WORST
 
 
 def test_refining_improves_thresholds():

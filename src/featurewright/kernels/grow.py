@@ -17,6 +17,7 @@ from featurewright.kernels.operators import MAX_USER_ARITY
 from featurewright.kernels.part import part_rows, share_rows
 from featurewright.kernels.programs import CHUNK, LANES, Desk, UserFunctions, run_rows
 from featurewright.kernels.quick import FORM
+from featurewright.kernels.rare import MANY_STATS
 from featurewright.kernels.records import SETTINGS, STATE, make_record
 from featurewright.kernels.search import (
     FROM_BUFFER,
@@ -127,7 +128,7 @@ def make_workshop(
         sampled=make_rows(part),
         bench=Bench(
             codes=np.empty(n + LANES, np.uint8),
-            ranks=np.empty(EXACT_ROWS, np.int32),
+            ranks=np.empty(max(n, EXACT_ROWS) if n_stats >= MANY_STATS else EXACT_ROWS, np.int32),
             left=np.empty((n_stats + 2, MAX_BINS + 1), np.float32),
             total=np.empty(n_stats + 2, np.float32),
             scores=np.empty(MAX_BINS + 1, np.float32),

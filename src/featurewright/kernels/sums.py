@@ -36,7 +36,7 @@ class Bench(NamedTuple):
     """Room to work in while scoring one candidate."""
 
     codes: np.ndarray  # uint8[rows]
-    ranks: np.ndarray  # int32[EXACT_ROWS]
+    ranks: np.ndarray  # int32[EXACT_ROWS], int32[rows] where numbers are many
     left: np.ndarray  # float32[statistics + 2, MAX_BINS + 1]: then weight, then row count
     total: np.ndarray  # float32[statistics + 2]
     scores: np.ndarray  # float32[MAX_BINS + 1]
