@@ -36,8 +36,12 @@ def add_front_options(
         "--only", nargs="+", choices=tuple(parts), default=list(parts), help="these parts alone"
     )
     parser.add_argument(
-        "more", nargs="*", metavar="-- OPTION", help="what follows -- goes to every part"
+        "more",
+        nargs="*",
+        metavar="-- OPTION",
+        help="what follows -- goes to every part that is run; one that does not know it fails",
     )
+    parser.epilog = "Options of a part come after --, such as: --only paths -- --sets sonar glass"
 
 
 def run_parts(parts: Parts, options: argparse.Namespace, extra: Sequence[str] = ()) -> int:

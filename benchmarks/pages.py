@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,7 +17,8 @@ from data import ROOT
 
 PAGES = ROOT / "docs" / "results"
 SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "lightgbm")
-SIZES = ("custom", "quick", "full")  # from the smallest to the largest
+# What changes neither what is run nor how often; a run with any other option is a custom one.
+_NEUTRAL = ("--quick", "--full", "--jobs", "--reuse", "--replace", "--write", "--check")
 _STAMP = re.compile(r"^\*Run: (\w+); (\d{4}-\d\d-\d\d); `([^`]*)`; (.+)\*$", re.MULTILINE)
 
 
@@ -65,27 +67,30 @@ def read_stamp(text: str) -> dict[str, str]:
 
 
 def choose_page(path: Path, size: str, replace: bool = False) -> Path:
-    """Say where the page of a run goes: not in the place of a larger run's.
+    """Say where the page of a run goes: not in the place of one that may say more.
+
+    A quick run takes the place of a quick one or of one of unknown size, a full run of any. A
+    custom one, which may have been on one set only, takes no place that is taken.
 
     Parameters
     ----------
     path : Path
         The page in the documents.
-    size : {"quick", "full"}
+    size : {"custom", "quick", "full"}
         How large the run is.
     replace : bool, default=False
-        Whether a smaller run replaces a larger one.
+        Whether to write over any page.
 
     Returns
     -------
     Path
         The page, or one of the same name beside the stored results.
     """
-    if replace or not path.exists():
+    if replace or size == "full" or not path.exists():
         return path
     old = read_stamp(path.read_text(encoding="utf-8")).get("size", "")
-    larger = old in SIZES and SIZES.index(old) > SIZES.index(size)
-    return ROOT / "benchmarks" / "results" / path.name if larger else path
+    keeps = size == "custom" or old in ("custom", "full")
+    return ROOT / "benchmarks" / "results" / path.name if keeps else path
 
 
 def write_page(path: Path, text: str, size: str) -> None:
@@ -101,14 +106,20 @@ def add_size_options(parser: argparse.ArgumentParser, quick: str, full: str) -> 
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help=f"{quick} (the default)")
     size.add_argument("--full", action="store_true", help=full)
-    parser.add_argument(
-        "--replace", action="store_true", help="write over the page of a larger run"
-    )
+    parser.add_argument("--replace", action="store_true", help="write over the page of another run")
+
+
+def size_of(full: bool, words: Sequence[str]) -> str:
+    """Tell the size of a run by the words of its command."""
+    options = (word.split("=")[0] for word in words if word.startswith("--"))
+    if any(option not in _NEUTRAL for option in options):
+        return "custom"
+    return "full" if full else "quick"
 
 
 def settle_page(options: argparse.Namespace, name: str) -> None:
     """Set the size of the run and the file of its page, where none was given."""
-    options.size = "full" if options.full else "quick"
+    options.size = size_of(options.full, sys.argv[1:])
     if options.write is None:
         options.write = choose_page(PAGES / f"{name}.md", options.size, options.replace)
 

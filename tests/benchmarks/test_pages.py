@@ -10,7 +10,16 @@ from pathlib import Path
 import pages
 import pytest
 import results_page
-from pages import choose_page, command_of, machine, read_stamp, settle_page, stamp, write_page
+from pages import (
+    choose_page,
+    command_of,
+    machine,
+    read_stamp,
+    settle_page,
+    size_of,
+    stamp,
+    write_page,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,8 +69,29 @@ def test_a_small_run_does_not_take_the_place_of_a_large_one(tmp_path):
     assert [found.name for found in tmp_path.iterdir()] == ["some.md"]
 
 
+def test_a_custom_run_takes_no_place_that_is_taken(tmp_path):
+    path = tmp_path / "some.md"
+    assert choose_page(path, "custom") == path
+    path.write_text("# Some, without a stamp\n", encoding="utf-8")
+    assert choose_page(path, "quick") == path
+    assert choose_page(path, "custom") != path
+    write_page(path, "# Some", "custom")
+    assert choose_page(path, "custom") != path
+    assert choose_page(path, "quick") != path
+    assert choose_page(path, "full") == path
+    assert choose_page(path, "custom", replace=True) == path
+
+
+def test_the_size_of_a_run():
+    assert size_of(False, ["--quick", "--jobs", "2", "--write=a.md"]) == "quick"
+    assert size_of(True, ["--full", "--reuse"]) == "full"
+    assert size_of(True, ["--full", "--sets", "iris"]) == "custom"
+    assert size_of(False, ["--max-minutes", "1"]) == "custom"
+
+
 def test_settle_page(tmp_path, monkeypatch):
     monkeypatch.setattr(pages, "PAGES", tmp_path)
+    monkeypatch.setattr("sys.argv", ["x.py", "--quick"])
     options = argparse.Namespace(full=False, write=None, replace=False)
     settle_page(options, "some")
     assert (options.size, options.write) == ("quick", tmp_path / "some.md")
