@@ -283,6 +283,7 @@ def test_a_useless_kernel_does_not_ruin_the_extended_forest():
         (classifier, {"method": "forest"}, "method='forest' is not known"),
         (classifier, {"n_estimators": 0}, "n_estimators=0 must be"),
         (classifier, {"n_runs": 0}, "n_runs=0 must be"),
+        (classifier, {"n_estimators": 5, "n_runs": 6}, "n_runs=6 is more than n_estimators=5"),
         (classifier, {"n_landmarks": -1}, "n_landmarks=-1 must be"),
         (classifier, {"method": "kernel_only", "n_landmarks": 0}, "without any column"),
         (classifier, {"estimator": LinearRegression()}, "is not a classifier"),

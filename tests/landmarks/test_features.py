@@ -212,6 +212,7 @@ def test_helps_a_linear_model():
         ({"kernel": "gauss"}, "kernel='gauss' is not known"),
         ({"width": 0.0}, "width=0.0 must be a finite number above 0"),
         ({"gamma": -1}, "gamma=-1 must be"),
+        ({"gamma": 1.0}, "gamma=1.0 has no part in kernel='gaussian'"),
         ({"degree": 0}, "degree=0 must be"),
         ({"coef0": np.inf}, "coef0=inf must be"),
         ({"landmarks": "all"}, "landmarks='all' is not known"),

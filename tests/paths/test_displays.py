@@ -82,6 +82,14 @@ class TestKernelMap:
             )
         )
         assert display.names == ("petal width (cm)", "width")
+        row = KernelMapDisplay.from_estimator(
+            encoder,
+            frame.to_pandas(),
+            frame.to_pandas().iloc[0],
+            columns=("petal width (cm)", "width"),
+            grid_resolution=4,
+        )
+        np.testing.assert_array_equal(row.values, display.values)
         with pytest.raises(ValueError, match="'colour' is a category"):
             KernelMapDisplay.from_estimator(
                 encoder, frame, frame[:1], columns=("colour", "petal width (cm)")

@@ -200,3 +200,8 @@ def test_rows_to_transform_with_infinity_or_an_overflowing_number_are_refused():
         rows[4, 0] = np.nan
         with pytest.raises(ValueError, match=word):
             model.transform(rows)
+
+
+def test_an_empty_schedule_is_refused():
+    with pytest.raises(ValueError, match="keep is empty"):
+        RecursiveSelectiveTransformer(keep=()).fit(np.eye(6), [0, 1] * 3)

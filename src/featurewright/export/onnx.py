@@ -89,6 +89,11 @@ def to_onnx(model: Any, *, output: str = "transform") -> Any:
 def _check_columns(graph: Graph) -> None:
     """Refuse labels and dates, which a table of floats cannot hold, and paths of trees."""
     schema = graph.schema
+    if any(step.op == "place" for step in graph.steps):
+        raise ValueError(
+            "Paths of trees have no ONNX form here; use to_sql, or AutoFeatures without the method "
+            "'paths'."
+        )
     refused = [column.source for column in graph.derived if column.part != "value"]
     held = "dates or times"
     if not refused:
@@ -98,11 +103,6 @@ def _check_columns(graph: Graph) -> None:
         raise ValueError(
             f"Column {refused[0]!r} holds {held}, but an ONNX model reads a table of numbers; fit "
             "on numbers and booleans, or use to_sql."
-        )
-    if any(step.op == "place" for step in graph.steps):
-        raise ValueError(
-            "Paths of trees have no ONNX form here; use to_sql, or AutoFeatures without the method "
-            "'paths'."
         )
 
 

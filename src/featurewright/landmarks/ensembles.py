@@ -148,6 +148,11 @@ class KernelFeatureEnsemble(BaseEstimator):
         whole_number("n_estimators", self.n_estimators, 1)
         if self.n_runs is not None:
             whole_number("n_runs", self.n_runs, 1)
+            if self.estimator is None and self.n_runs > self.n_estimators:
+                raise ValueError(
+                    f"n_runs={self.n_runs} is more than n_estimators={self.n_estimators}, the "
+                    "members of all runs together: raise n_estimators."
+                )
         check_landmarks(self, least=0)
         if method == "kernel_only" and self.n_landmarks == 0:
             raise ValueError(

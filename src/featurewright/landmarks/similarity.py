@@ -114,6 +114,11 @@ def check_similarity(learner: Any) -> None:
             )
     if learner.gamma is not None:
         number("gamma", learner.gamma, above=0.0)
+        if kernel == "gaussian":
+            raise ValueError(
+                f"gamma={learner.gamma!r} has no part in kernel='gaussian': set its width, or use "
+                "kernel='rbf'."
+            )
     whole_number("degree", learner.degree, 1)
     number("coef0", learner.coef0, least=-FLOAT_MAX)
     params = learner.kernel_params

@@ -114,6 +114,9 @@ class KernelMapDisplay:
         rows = estimator._read_rows(X)
         one_of("kind", kind, KINDS)
         steps = whole_number("grid_resolution", grid_resolution, 2)
+        if hasattr(point, "to_frame") and hasattr(point, "index"):
+            # A row of a pandas frame knows its columns, but not of what kind they were.
+            point = point.to_frame().T.infer_objects()
         center = estimator._read_rows(point if np.ndim(point) == 2 else [point])
         if len(center) != 1:
             raise ValueError(f"point has {len(center)} rows, but one is expected: pass one row.")

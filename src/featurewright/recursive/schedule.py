@@ -105,6 +105,8 @@ def _next_size(size: int, keep: Any) -> int:
 def _check_sizes(keep: Any, n_columns: int) -> list[int]:
     """Check the sizes of an explicit schedule."""
     sizes = [whole_number("a size in keep", size, 1) for size in keep]
+    if not sizes:
+        raise ValueError("keep is empty: give a size for each recursion, a share, or 'auto'.")
     for before, after in zip([n_columns, *sizes], sizes, strict=False):
         if after > before:
             raise ValueError(
