@@ -160,13 +160,16 @@ def test_the_best_of_the_first_fold_is_tried_on_more(monkeypatch):
     from featurewright.auto.search import Search
 
     search = Search.__new__(Search)
-    search.alive, search.further, search._n_folds = ["votes", "batch"], [], 5
+    search.alive, search.further, search.n_folds = ["votes", "batch"], [], 5
+    search.rows, search.most_rows = [(range(100), range(20))], 100
     gains = {"votes": 0.1, "batch": -0.1}
     monkeypatch.setattr(Search, "_promise", lambda self, method: gains[method])
     search.costs = SimpleNamespace(base=1.0, of=lambda method, n_fits: 3.0)
     assert search._leader() == "votes"
     assert search._kept_back(2) == 2 * (1.0 + 3.0)
     assert search._proof() == 0.0
+    search.most_rows, search.costs.reserve = 50, 7.0
+    assert search._proof() == 7.0
     search.further = [None] * 10
     assert search._proof() == 5 * (1.0 + 3.0)
     gains["votes"] = 0.0

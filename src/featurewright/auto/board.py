@@ -40,6 +40,7 @@ class Board:
     def __init__(self, methods: Any, test_share: float, *, needs_proof: bool = False) -> None:
         self.test_share = test_share
         self.needs_proof = needs_proof
+        self.disproved: set[Config] = set()
         self.n_first = 0  # folds by which the choices for further ones were found
         self.scores: dict[Config, dict[int, float]] = {ORIGINAL: {}}
         self.records: dict[str, Record] = {"original": Record(configs=[ORIGINAL])}
@@ -109,7 +110,9 @@ class Board:
         sizes = {config: config.n_columns for config in usable}
         sure = VERY_SURE if self.needs_proof and not self.n_first else SURE
         choice = choose(usable, sizes, self.test_share, self.n_first, sure)
-        return (ORIGINAL if choice.key is None else choice.key), choice.gains
+        if choice.key is None or choice.key in self.disproved:
+            return ORIGINAL, np.zeros_like(choice.gains)
+        return choice.key, choice.gains
 
     def results(self) -> list[dict[str, Any]]:
         """List every method tried, the original columns first, as plain values."""

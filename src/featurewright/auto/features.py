@@ -25,11 +25,11 @@ from featurewright.auto.estimators import (
 )
 from featurewright.auto.originals import OutputColumn, unique_names
 from featurewright.auto.others import score_estimators
-from featurewright.auto.pace import Clock
+from featurewright.auto.pace import FAILURES, Clock
 from featurewright.auto.parts import Part
 from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader, learn_reader
-from featurewright.auto.search import FAILURES, Search
+from featurewright.auto.search import Search
 from featurewright.auto.sources import SOURCES, Task, chosen_methods
 from featurewright.auto.targets import read_target
 from featurewright.auto.warming import warm_up

@@ -10,7 +10,8 @@ import numpy as np
 from featurewright.auto.board import ORIGINAL
 from featurewright.auto.choice import corrected_error
 from featurewright.auto.estimators import STANDARD, standard_estimator
-from featurewright.auto.search import FAILURES, Search
+from featurewright.auto.pace import FAILURES
+from featurewright.auto.search import Search
 from featurewright.auto.workspace import Config
 
 # Seconds that boosting takes for each class at least, on few rows and columns.

@@ -12,6 +12,9 @@ from featurewright.auto.estimators import fit_estimator, measure
 from featurewright.auto.sources import SOURCES
 from featurewright.auto.workspace import Config, Piece, Problem, Workspace
 
+SAFETY = 1.3  # what is foreseen takes longer now and then
+# What may go wrong inside a method on a strange table; the method is left out then.
+FAILURES = (ArithmeticError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
 _CONSTRUCTION_GROWTH = 0.8  # large nodes are searched on samples of their rows
 
 

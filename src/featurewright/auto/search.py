@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featurewright.auto.board import ORIGINAL, Board, Record
-from featurewright.auto.pace import Clock, Costs, Fold
+from featurewright.auto.pace import FAILURES, SAFETY, Clock, Costs, Fold
+from featurewright.auto.proof import check_on_all_rows, confirm
 from featurewright.auto.sources import SOURCES, refusal
 from featurewright.auto.workspace import (
     JOINT,
@@ -37,16 +38,12 @@ _SCREEN_SIZES = (10, 50, 200)  # choices of columns that a screen looks at
 _CELLS = 2_000_000  # rows times columns of a table that is searched with
 _MAX_CELLS = 50_000_000  # rows times constructed columns of the last fit
 _VARIANTS = (6, 4, 3)  # choices of one method that go on after so many folds
-_SAFETY = 1.3  # what is foreseen takes longer now and then
 _MAX_TOGETHER = 3
-_FINALISTS = 3  # choices that are tried on further folds
 _LEAST_FOLDS = 3  # folds that the best method of the first one should have time for
 _FAR_BEHIND = 0.3  # share of the best mean gain below which a method is dropped after two folds
 _NOT_FAR = 0.7  # share of the best mean gain from which formulas are put in one order
 _SHARE = 0.2  # of the time left that one estimator may take
 NO_TIME = "the time budget was spent"
-# What may go wrong inside a method on a strange table; the method is left out then.
-FAILURES = (ArithmeticError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
 
 
 class Search:
@@ -91,7 +88,7 @@ class Search:
         self.problem = problem
         self.estimator, self.scorer = measured_with
         self.rows, self.further = list(folds), further
-        self._n_folds = len(folds)
+        self.n_folds = len(folds)
         self.seed, self.clock, self.listen = seed, clock, listen
         shares = [len(test) / max(1, len(train)) for train, test in self.rows]
         test_share = float(np.mean(shares)) if shares else 0.0
@@ -108,7 +105,7 @@ class Search:
             else:
                 self.alive.append(method)
         n_columns = max(1, problem.table.shape[1])
-        self._most_rows = min(MAX_SEARCH_ROWS, max(SCREEN_ROWS, _CELLS // n_columns))
+        self.most_rows = min(MAX_SEARCH_ROWS, max(SCREEN_ROWS, _CELLS // n_columns))
         self.costs = Costs(n_rows)
         self._screened: dict[Config, float] = {}
         self._screen_rows = min(SCREEN_ROWS, max(_LEAST_SCREEN_ROWS, _SCREEN_CELLS // n_columns))
@@ -120,7 +117,7 @@ class Search:
         if len(self.rows[0][0]) > 2 * self._screen_rows:
             self._screen()
         for number in range(len(self.rows)):
-            if number and self.clock.left < _SAFETY * (self.costs.base + self.costs.reserve):
+            if number and self.clock.left < SAFETY * (self.costs.base + self.costs.reserve):
                 break
             self._open_fold(number)
             for method in sorted(self.alive, key=lambda method: -self._promise(method)):
@@ -130,9 +127,10 @@ class Search:
             if not self.board.records[method].configs:
                 self._drop(method, "skipped", NO_TIME)
         self._combine()
-        self._confirm()
+        confirm(self)
+        check_on_all_rows(self)
 
-    def _make_fold(self, number: int, most: int) -> tuple[Fold, float]:
+    def make_fold(self, number: int, most: int) -> tuple[Fold, float]:
         """Prepare a fold and score the original columns on it."""
         started = time.monotonic()
         random = np.random.default_rng(self.seed + number)
@@ -148,10 +146,10 @@ class Search:
 
     def _open_fold(self, number: int) -> None:
         """Begin a fold with the original columns."""
-        self._keep_fold(number, *self._make_fold(number, self._most_rows))
-        self._tell("original", f"fold {number + 1} of {len(self.rows)}")
+        self.keep_fold(number, *self.make_fold(number, self.most_rows))
+        self.tell("original", f"fold {number + 1} of {len(self.rows)}")
 
-    def _keep_fold(self, number: int, fold: Fold, score: float) -> None:
+    def keep_fold(self, number: int, fold: Fold, score: float) -> None:
         """Keep a fold and the score of the original columns on it."""
         self.folds.append(fold)
         self.board.note("original", ORIGINAL, number, score)
@@ -159,8 +157,8 @@ class Search:
 
     def _screen(self) -> None:
         """Run all methods on some rows of the first fold, and plan the rest by what that took."""
-        self._make_fold(0, self._most_rows)
-        fold, base = self._make_fold(0, self._screen_rows)
+        self.make_fold(0, self.most_rows)
+        fold, base = self.make_fold(0, self._screen_rows)
         self.costs.learn_growth()
         room = _SCREEN_SHARE * self.clock.left
         end = self.clock.spent + room
@@ -168,18 +166,18 @@ class Search:
             if self.clock.spent > end:
                 self._drop(method, "skipped", NO_TIME)
                 continue
-            sizes = self._sizes(method)
+            sizes = self.sizes(method)
             sizes = [size for size in sizes if size in _SCREEN_SIZES] or sizes[:2]
             few = {Config((Piece(method, o, s),)) for o in (RESIDUAL, OWN) for s in sizes}
             for config, score in self._measure(method, fold, few, room / 10.0).items():
                 self._screened[config] = score - base
-        scale = self._most_rows / len(fold.space.problem.y)
+        scale = self.most_rows / len(fold.space.problem.y)
         ranked = sorted(self.alive, key=lambda method: -self._promise(method))
         left = 0.8 * (self.clock.left - self.costs.reserve)
         # Rather fewer rows than fewer than three methods.
         while scale > 1.0 and self._ahead(ranked[:3], len(self.rows)) * scale > left:
             scale = max(1.0, scale / 2.0)
-        self._most_rows = int(scale * len(fold.space.problem.y))
+        self.most_rows = int(scale * len(fold.space.problem.y))
         while len(ranked) > 1 and self._ahead(ranked, len(self.rows)) * scale > left:
             self._drop(ranked.pop(), "stopped", "a screen on some rows promised less of it")
 
@@ -198,7 +196,7 @@ class Search:
     def _try_method(self, method: str, number: int) -> None:
         """Run a method on a fold and score the choices of its columns."""
         record = self.board.records[method]
-        need = _SAFETY * (self.costs.of(method, _VARIANTS[0]) or 2.0 * self.costs.base)
+        need = SAFETY * (self.costs.of(method, _VARIANTS[0]) or 2.0 * self.costs.base)
         room = self.clock.left - self.costs.reserve
         if number == 0:
             room -= self._kept_back(min(_LEAST_FOLDS, len(self.rows)) - 1)
@@ -215,7 +213,7 @@ class Search:
         found = self._measure(method, self.folds[number], allowed, seconds)
         for config, score in found.items():
             self.board.note(method, config, number, score)
-        self._tell(method, f"fold {number + 1} of {len(self.rows)}")
+        self.tell(method, f"fold {number + 1} of {len(self.rows)}")
 
     def _leader(self) -> str | None:
         """Name the best method so far that is tried on."""
@@ -228,8 +226,10 @@ class Search:
         return 0.0 if leader is None else n_folds * (self.costs.base + self.costs.of(leader, 1))
 
     def _proof(self) -> float:
-        """Give the seconds to be kept for proving a choice on further folds."""
-        return self._kept_back(self._n_folds) if self.further else 0.0
+        """Give the seconds to be kept for proving a choice, on further folds or with all rows."""
+        if self.further:
+            return self._kept_back(self.n_folds)
+        return self.costs.reserve if len(self.rows[0][0]) > self.most_rows else 0.0
 
     def _measure(
         self, method: str, fold: Fold, allowed: set[Config] | None, seconds: float
@@ -238,7 +238,7 @@ class Search:
         started = time.monotonic()
         found: dict[Config, float] = {}
         try:
-            pieces = fold.space.construct(SOURCES[method], self._sizes(method), max(0.05, seconds))
+            pieces = fold.space.construct(SOURCES[method], self.sizes(method), max(0.05, seconds))
             self.costs.note_construction(method, fold, time.monotonic() - started)
             known: dict[tuple[str, int], float] = {}
             for piece in pieces:
@@ -260,7 +260,7 @@ class Search:
         self.board.records[method].seconds += time.monotonic() - started
         return found
 
-    def _sizes(self, method: str) -> list[int]:
+    def sizes(self, method: str) -> list[int]:
         """Give the numbers of columns to try: fewer where rows are few, or very many."""
         source, n_rows = SOURCES[method], len(self.problem.y)
         if not source.sizes:
@@ -321,7 +321,7 @@ class Search:
         best_formulas = max((board.best_gain(method) for method in formulas), default=0.0)
         worth = leader and best_formulas >= _NOT_FAR * float(board.gains(leader).mean())
         if len(formulas) > 1 and worth:
-            for size in self._sizes(formulas[0]):
+            for size in self.sizes(formulas[0]):
                 self._try_together(Config(tuple(Piece(m, JOINT, size) for m in formulas)))
         best = board.best(board.finished())
         while best is not None and best.n_together < _MAX_TOGETHER:
@@ -348,7 +348,7 @@ class Search:
         """Score a combination on all folds; give up early where it loses."""
         board, n_folds = self.board, self.board.n_complete
         need = n_folds * self.costs.fit_of(config, self.folds[0])
-        if self.clock.left - self.costs.reserve - self._proof() < _SAFETY * need:
+        if self.clock.left - self.costs.reserve - self._proof() < SAFETY * need:
             return False
         started = time.monotonic()
         record = board.records.setdefault(config.label, Record())
@@ -372,60 +372,12 @@ class Search:
             record.status, record.reason = "done", ""
         elif record.status == "done" and not board.complete(config.label):
             record.status, record.reason = "stopped", "no better than without, or out of time"
-        self._tell(config.label, "combination")
+        self.tell(config.label, "combination")
         return done == n_folds
 
-    # Proof --------------------------------------------------------------------------------------
-
-    def _confirm(self) -> None:
-        """Try the best few choices on further folds.
-
-        The best of many choices on few rows owes much to luck, which other folds do not share.
-        """
-        board, n_first = self.board, self._n_folds
-        ranked = sorted(board.finished(), key=lambda config: -board.gains(config).mean())
-        finalists = [c for c in ranked[:_FINALISTS] if board.gains(c).mean() > 0.0]
-        if not finalists or board.n_complete < n_first:
-            return
-        # Rather fewer choices than fewer folds than there were.
-        while (n_more := self._affordable(finalists)) < n_first and len(finalists) > 1:
-            finalists.pop()
-        methods = _methods_of(finalists)
-        for rows in self.further[: n_more if n_more > 1 else 0]:
-            number = len(self.rows)
-            self.rows.append(rows)
-            fold, base = self._make_fold(number, self._most_rows)
-            started = time.monotonic()
-            try:
-                for method in methods:
-                    fold.space.construct(SOURCES[method], self._sizes(method), self.clock.left)
-                scores = [fold.score(c, self.estimator, self.scorer) for c in finalists]
-            except FAILURES:
-                break
-            self._keep_fold(number, fold, base)
-            for config, score in zip(finalists, scores, strict=True):
-                board.note(config.label, config, number, score)
-            board.records[finalists[0].label].seconds += time.monotonic() - started
-            self._tell(finalists[0].label, f"further fold {number + 1 - n_first}")
-            if self.clock.left < self.costs.reserve:
-                break
-        if board.n_complete >= n_first + 2:
-            board.n_first = n_first
-
-    def _affordable(self, configs: Sequence[Config]) -> int:
-        """Give the number of further folds that there is time for."""
-        need = self.costs.base + sum(self.costs.of(method, 0) for method in _methods_of(configs))
-        need += sum(self.costs.fit_of(config, self.folds[0]) for config in configs)
-        return int((self.clock.left - self.costs.reserve) / (_SAFETY * need))
-
-    def _tell(self, method: str, stage: str) -> None:
+    def tell(self, method: str, stage: str) -> None:
         """Report what was tried and the best so far."""
         best = self.board.best(self.board.finished())
         if best is not None:
             self.costs.foresee(best)
         self.listen(self.board.event(method, stage, self.clock.spent))
-
-
-def _methods_of(configs: Sequence[Config]) -> list[str]:
-    """Name the methods of some choices, each once."""
-    return list(dict.fromkeys(method for config in configs for method in config.methods))

@@ -1,0 +1,95 @@
+"""Proof of a choice: on further folds of a small table, with all rows of a large one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from featurewright.auto.board import ORIGINAL
+from featurewright.auto.pace import FAILURES, SAFETY
+from featurewright.auto.sources import SOURCES
+from featurewright.auto.workspace import Config
+
+if TYPE_CHECKING:
+    from featurewright.auto.search import Search
+
+_FINALISTS = 3  # choices that are tried on further folds
+_FULL_FOLDS = 2  # folds of all rows on which a choice found on some of them is tried
+
+
+def confirm(search: Search) -> None:
+    """Try the best few choices on further folds.
+
+    The best of many choices on few rows owes much to luck, which other folds do not share.
+    """
+    board, n_first = search.board, search.n_folds
+    ranked = sorted(board.finished(), key=lambda config: -board.gains(config).mean())
+    finalists = [c for c in ranked[:_FINALISTS] if board.gains(c).mean() > 0.0]
+    if not finalists or board.n_complete < n_first:
+        return
+    # Rather fewer choices than fewer folds than there were.
+    while (n_more := _affordable(search, finalists)) < n_first and len(finalists) > 1:
+        finalists.pop()
+    methods = _methods_of(finalists)
+    for rows in search.further[: n_more if n_more > 1 else 0]:
+        number = len(search.rows)
+        search.rows.append(rows)
+        fold, base = search.make_fold(number, search.most_rows)
+        started = time.monotonic()
+        try:
+            for method in methods:
+                fold.space.construct(SOURCES[method], search.sizes(method), search.clock.left)
+            scores = [fold.score(c, search.estimator, search.scorer) for c in finalists]
+        except FAILURES:
+            break
+        search.keep_fold(number, fold, base)
+        for config, score in zip(finalists, scores, strict=True):
+            board.note(config.label, config, number, score)
+        board.records[finalists[0].label].seconds += time.monotonic() - started
+        search.tell(finalists[0].label, f"further fold {number + 1 - n_first}")
+        if search.clock.left < search.costs.reserve:
+            break
+    if board.n_complete >= n_first + 2:
+        board.n_first = n_first
+
+
+def check_on_all_rows(search: Search) -> None:
+    """See whether a choice that was found on some of the rows helps with all of them too.
+
+    What helps a model that has few rows may hinder one that has many.
+    """
+    board = search.board
+    config, _ = board.decide()
+    if config == ORIGINAL or len(search.rows[0][0]) <= search.most_rows:
+        return
+    need = search.costs.reserve  # constructing and fitting once more on all rows
+    gains: list[float] = []
+    for number in range(min(_FULL_FOLDS, search.n_folds)):
+        if search.clock.left < 2.0 * need:
+            break
+        fold, base = search.make_fold(number, len(search.rows[number][0]))
+        try:
+            for method in config.methods:
+                fold.space.construct(SOURCES[method], (), search.clock.left)
+            gains.append(fold.score(config, search.estimator, search.scorer) - base)
+        except FAILURES:
+            break
+    if gains and not np.mean(gains) > 0.0:
+        board.disproved.add(config)
+        record = board.records[config.label]
+        record.status, record.reason = "stopped", "no better with all rows"
+
+
+def _affordable(search: Search, configs: Sequence[Config]) -> int:
+    """Give the number of further folds that there is time for."""
+    need = search.costs.base + sum(search.costs.of(method, 0) for method in _methods_of(configs))
+    need += sum(search.costs.fit_of(config, search.folds[0]) for config in configs)
+    return int((search.clock.left - search.costs.reserve) / (SAFETY * need))
+
+
+def _methods_of(configs: Sequence[Config]) -> list[str]:
+    """Name the methods of some choices, each once."""
+    return list(dict.fromkeys(method for config in configs for method in config.methods))
