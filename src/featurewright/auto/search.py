@@ -34,7 +34,8 @@ SCREEN_ROWS = 2_000
 _LEAST_SCREEN_ROWS = 500
 _SCREEN_CELLS = 200_000
 _SCREEN_SHARE = 0.35  # of the time that a screen may take
-_SCREEN_SIZES = (10, 50, 200)  # choices of columns that a screen looks at
+_FEW_SIZES = (10, 50, 200)  # numbers of columns for a first look
+_ALL_FITS = 40  # fits of a fold with all choices of all methods, more or less
 _CELLS = 2_000_000  # rows times columns of a table that is searched with
 _MAX_CELLS = 50_000_000  # rows times constructed columns of the last fit
 _VARIANTS = (6, 4, 3)  # choices of one method that go on after so many folds
@@ -44,6 +45,10 @@ _FAR_BEHIND = 0.3  # share of the best mean gain below which a method is dropped
 _NOT_FAR = 0.7  # share of the best mean gain from which formulas are put in one order
 _SHARE = 0.2  # of the time left that one estimator may take
 NO_TIME = "the time budget was spent"
+_LESS = "a screen on some rows promised less of it"
+_LATER = "the time is better spent on other methods"
+_BEHIND = "far behind other methods"
+_PUT_OFF = (_LESS, _LATER, _BEHIND)  # tried further if there is time in the end
 
 
 class Search:
@@ -126,9 +131,28 @@ class Search:
         for method in list(self.alive):
             if not self.board.records[method].configs:
                 self._drop(method, "skipped", NO_TIME)
+        self._resume()
         self._combine()
         confirm(self)
         check_on_all_rows(self)
+
+    def _resume(self) -> None:
+        """Go on with methods that were put off, the most promising first, if there is time."""
+        if len(self.folds) < self.n_folds:
+            return
+        board = self.board
+        put_off = [m for m, record in board.records.items() if record.reason in _PUT_OFF]
+        for method in sorted(put_off, key=lambda method: -self._promise(method)):
+            record = board.records[method]
+            self.alive.append(method)
+            reason, record.status, record.reason = record.reason, "done", ""
+            first = max((len(board.scores[config]) for config in record.configs), default=0)
+            for number in range(first, self.n_folds):
+                self._try_method(method, number)
+                if not any(len(board.scores[config]) > number for config in record.configs):
+                    break
+            if method in self.alive and not board.complete(method):
+                self._drop(method, "stopped", reason)
 
     def make_fold(self, number: int, most: int) -> tuple[Fold, float]:
         """Prepare a fold and score the original columns on it."""
@@ -166,9 +190,7 @@ class Search:
             if self.clock.spent > end:
                 self._drop(method, "skipped", NO_TIME)
                 continue
-            sizes = self.sizes(method)
-            sizes = [size for size in sizes if size in _SCREEN_SIZES] or sizes[:2]
-            few = {Config((Piece(method, o, s),)) for o in (RESIDUAL, OWN) for s in sizes}
+            few = self._few_variants(method)
             for config, score in self._measure(method, fold, few, room / 10.0).items():
                 self._screened[config] = score - base
         scale = self.most_rows / len(fold.space.problem.y)
@@ -179,7 +201,7 @@ class Search:
             scale = max(1.0, scale / 2.0)
         self.most_rows = int(scale * len(fold.space.problem.y))
         while len(ranked) > 1 and self._ahead(ranked, len(self.rows)) * scale > left:
-            self._drop(ranked.pop(), "stopped", "a screen on some rows promised less of it")
+            self._drop(ranked.pop(), "stopped", _LESS)
 
     def _ahead(self, methods: Sequence[str], n_folds: int) -> float:
         """Foresee the seconds of some methods in some folds of the size seen last."""
@@ -272,11 +294,18 @@ class Search:
     def _kept_variants(self, method: str, number: int) -> set[Config] | None:
         """Give the better choices of a method, those that have all folds; None for any."""
         if number == 0:
-            return None
+            slow = _ALL_FITS * self.costs.base > self.clock.left / (2 * self.n_folds)
+            return self._few_variants(method) if slow else None
         board = self.board
         complete = [c for c in board.records[method].configs if len(board.scores[c]) == number]
         ranked = sorted(complete, key=lambda config: -board.gains(config).mean())
         return set(ranked[: _VARIANTS[min(number, len(_VARIANTS)) - 1]])
+
+    def _few_variants(self, method: str) -> set[Config]:
+        """Give a choice or two of a method: for a first look, or where every fit takes long."""
+        sizes = self.sizes(method)
+        sizes = [size for size in sizes if size in _FEW_SIZES] or sizes[:2]
+        return {Config((Piece(method, o, s),)) for o in (RESIDUAL, OWN) for s in sizes}
 
     def _thin(self, number: int) -> None:
         """Drop methods that lose in every fold, and the worst ones where time is short."""
@@ -286,14 +315,14 @@ class Search:
         leader = max((self._promise(method) for method in self.alive), default=0.0)
         for method in list(self.alive):
             if number >= 1 and self._promise(method) < _FAR_BEHIND * leader:
-                self._drop(method, "stopped", "far behind other methods")
+                self._drop(method, "stopped", _BEHIND)
         left = len(self.rows) - number - 1
         while len(self.alive) > 1 and left:
             room = self.clock.left - self.costs.reserve - self._proof()
             if self._ahead(self.alive, left) <= room:
                 break
             worst = min(self.alive, key=self._promise)
-            self._drop(worst, "stopped", "the time is better spent on other methods")
+            self._drop(worst, "stopped", _LATER)
 
     def _hopeless(self, method: str) -> bool:
         """Tell whether every choice of a method loses in every fold."""
