@@ -42,6 +42,7 @@ KINDS = {
 MAX_COLUMNS = 100
 LEAST_ROWS = 200
 LEAST_GAP = 0.1
+SMALL_ROWS = 1000  # below, test parts are so small that there are three times as many splits
 WRITE = ROOT / "docs" / "results" / "auto_gap.md"
 
 
@@ -56,11 +57,17 @@ def default_sets() -> list[str]:
     ]
 
 
+def splits_of(name: str, options: argparse.Namespace) -> range:
+    """Number the splits of a set."""
+    return range(options.seeds * (3 if manifest()[name]["n_rows"] < SMALL_ROWS else 1))
+
+
 def auto_jobs(name: str, kind: str, options: argparse.Namespace) -> list[Settings]:
     """List the fits of `AutoFeatures` on a set."""
     scoring = {} if manifest()[name]["task"] == "regression" else {"scoring": "accuracy"}
     return [
-        settings_of(name, seed, options, **KINDS[kind], **scoring) for seed in range(options.seeds)
+        settings_of(name, seed, options, **KINDS[kind], **scoring)
+        for seed in splits_of(name, options)
     ]
 
 
@@ -68,7 +75,7 @@ def other_jobs(name: str, learner: Learner, options: argparse.Namespace) -> list
     """List the fits of another learner on a set."""
     return [
         learner.settings(name, seed, "stratified", options.jobs, max_rows=options.max_rows)
-        for seed in range(options.seeds)
+        for seed in splits_of(name, options)
     ]
 
 
@@ -127,7 +134,8 @@ def report(store: Store, options: argparse.Namespace) -> str:
 
 Error of logistic regression (share of wrong classes) or ridge regression (root mean squared error
 over the spread of the target) on a third of the rows, drawn at random within each class;
-{options.seeds} splits, means ± standard error. {options.budget:g} seconds for each fit of
+{options.seeds} splits, three times as many of sets with fewer than {SMALL_ROWS} rows, means ± standard
+error. {options.budget:g} seconds for each fit of
 `AutoFeatures`, {options.jobs} threads, at most {options.max_rows} rows. Share: (linear − with
 features) / (linear − best other), others being random forest, Extra-Trees, histogram gradient
 boosting and LightGBM at their defaults.
