@@ -58,7 +58,7 @@ def default_sets() -> list[str]:
 
 
 def splits_of(name: str, options: argparse.Namespace) -> range:
-    """Number the splits of a set."""
+    """Give the numbers of the splits of a set."""
     return range(options.seeds * (3 if manifest()[name]["n_rows"] < SMALL_ROWS else 1))
 
 
@@ -134,8 +134,8 @@ def report(store: Store, options: argparse.Namespace) -> str:
 
 Error of logistic regression (share of wrong classes) or ridge regression (root mean squared error
 over the spread of the target) on a third of the rows, drawn at random within each class;
-{options.seeds} splits, three times as many of sets with fewer than {SMALL_ROWS} rows, means ± standard
-error. {options.budget:g} seconds for each fit of
+{options.seeds} splits, three times as many of sets with fewer than {SMALL_ROWS} rows, means ±
+standard error. {options.budget:g} seconds for each fit of
 `AutoFeatures`, {options.jobs} threads, at most {options.max_rows} rows. Share: (linear − with
 features) / (linear − best other), others being random forest, Extra-Trees, histogram gradient
 boosting and LightGBM at their defaults.
