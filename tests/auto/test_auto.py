@@ -162,6 +162,7 @@ def test_the_best_of_the_first_fold_is_tried_on_more(monkeypatch):
     search = Search.__new__(Search)
     search.alive, search.further, search.n_folds = ["votes", "batch"], [], 5
     search.rows, search.most_rows = [(range(100), range(20))], 100
+    search.clock = SimpleNamespace(budget=600.0)
     gains = {"votes": 0.1, "batch": -0.1}
     monkeypatch.setattr(Search, "_promise", lambda self, method: gains[method])
     search.costs = SimpleNamespace(base=1.0, of=lambda method, n_fits: 3.0)
@@ -172,6 +173,8 @@ def test_the_best_of_the_first_fold_is_tried_on_more(monkeypatch):
     assert search._proof() == 7.0
     search.further = [None] * 10
     assert search._proof() == 5 * (1.0 + 3.0)
+    search.clock = SimpleNamespace(budget=40.0)
+    assert search._proof() == 10.0
     gains["votes"] = 0.0
     assert search._leader() is None
     assert search._kept_back(2) == search._proof() == 0.0

@@ -23,7 +23,7 @@ class Clock:
 
     def __init__(self, seconds: float) -> None:
         self._start = time.monotonic()
-        self._seconds = seconds
+        self.budget = seconds
 
     @property
     def spent(self) -> float:
@@ -33,7 +33,7 @@ class Clock:
     @property
     def left(self) -> float:
         """Seconds that are left; negative when the budget is overdrawn."""
-        return self._seconds - self.spent
+        return self.budget - self.spent
 
 
 class Fold:

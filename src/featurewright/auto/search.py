@@ -40,6 +40,7 @@ _CELLS = 2_000_000  # rows times columns of a table that is searched with
 _MAX_CELLS = 50_000_000  # rows times constructed columns of the last fit
 _VARIANTS = (6, 4, 3)  # choices of one method that go on after so many folds
 _MAX_TOGETHER = 3
+_PROOF_SHARE = 0.25  # of the budget that is kept for proving a choice
 _LEAST_FOLDS = 3  # folds that the best method of the first one should have time for
 _FAR_BEHIND = 0.3  # share of the best mean gain below which a method is dropped after two folds
 _NOT_FAR = 0.7  # share of the best mean gain from which formulas are put in one order
@@ -249,9 +250,10 @@ class Search:
 
     def _proof(self) -> float:
         """Give the seconds to be kept for proving a choice, on further folds or with all rows."""
+        need = self.costs.reserve if len(self.rows[0][0]) > self.most_rows else 0.0
         if self.further:
-            return self._kept_back(self.n_folds)
-        return self.costs.reserve if len(self.rows[0][0]) > self.most_rows else 0.0
+            need = self._kept_back(self.n_folds)
+        return min(need, _PROOF_SHARE * self.clock.budget)
 
     def _measure(
         self, method: str, fold: Fold, allowed: set[Config] | None, seconds: float
