@@ -13,7 +13,14 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from auto_runs import add_auto_options, evaluate_auto, settings_of, warm_up_auto
+from auto_runs import (
+    add_auto_options,
+    evaluate_auto,
+    seeds_of,
+    settings_of,
+    tell_splits,
+    warm_up_auto,
+)
 from data import ROOT, SAME_ROWS, check_sets, manifest, numeric_sets
 from runner import (
     Learner,
@@ -59,7 +66,7 @@ def default_sets() -> list[str]:
 
 def splits_of(name: str, options: argparse.Namespace) -> range:
     """Give the numbers of the splits of a set."""
-    return range(options.seeds * (3 if manifest()[name]["n_rows"] < SMALL_ROWS else 1))
+    return seeds_of(options, 3 if manifest()[name]["n_rows"] < SMALL_ROWS else 1)
 
 
 def auto_jobs(name: str, kind: str, options: argparse.Namespace) -> list[Settings]:
@@ -134,8 +141,8 @@ def report(store: Store, options: argparse.Namespace) -> str:
 
 Error of logistic regression (share of wrong classes) or ridge regression (root mean squared error
 over the spread of the target) on a third of the rows, drawn at random within each class;
-{options.seeds} splits, three times as many of sets with fewer than {SMALL_ROWS} rows, means ±
-standard error. {options.budget:g} seconds for each fit of
+{options.seeds} splits ({tell_splits(options)}), three times as many of sets with fewer than
+{SMALL_ROWS} rows, means ± standard error. {options.budget:g} seconds for each fit of
 `AutoFeatures`, {options.jobs} threads, at most {options.max_rows} rows. Share: (linear − with
 features) / (linear − best other), others being random forest, Extra-Trees, histogram gradient
 boosting and LightGBM at their defaults.

@@ -10,7 +10,14 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from auto_runs import add_auto_options, evaluate_auto, settings_of, warm_up_auto
+from auto_runs import (
+    add_auto_options,
+    evaluate_auto,
+    seeds_of,
+    settings_of,
+    tell_splits,
+    warm_up_auto,
+)
 from data import ROOT, check_sets
 from runner import (
     WORDS,
@@ -46,7 +53,7 @@ WRITE = ROOT / "docs" / "results" / "auto_mixed.md"
 
 def jobs_of(name: str, estimator: str, options: argparse.Namespace) -> list[Settings]:
     """List the fits on a set."""
-    return [settings_of(name, seed, options, estimator=estimator) for seed in range(options.seeds)]
+    return [settings_of(name, seed, options, estimator=estimator) for seed in seeds_of(options)]
 
 
 def report(store: Store, options: argparse.Namespace) -> str:
@@ -103,7 +110,8 @@ def report(store: Store, options: argparse.Namespace) -> str:
     return f"""# Estimators with and without AutoFeatures
 
 Scores on a third of the rows, drawn at random within each class, that nothing has seen;
-{options.seeds} splits, means ± standard error; at most {options.max_rows} rows;
+{options.seeds} splits ({tell_splits(options)}), means ± standard error;
+at most {options.max_rows} rows;
 {options.budget:g} seconds for each fit, {options.jobs} threads; the largest time in seconds (s) is
 that of the whole fit. {rule}
 `duration` is left out of bank_marketing.

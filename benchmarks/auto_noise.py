@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from auto_runs import add_auto_options, evaluate_auto, settings_of, warm_up_auto
+from auto_runs import add_auto_options, evaluate_auto, seeds_of, settings_of, warm_up_auto
 from data import ROOT, check_sets
 from runner import (
     WORDS,
@@ -27,7 +27,7 @@ WRITE = ROOT / "docs" / "results" / "auto_noise.md"
 
 def jobs_of(name: str, options: argparse.Namespace) -> list[Settings]:
     """List the fits on a set; every seed shuffles and splits anew."""
-    return [settings_of(name, seed, options) | {"shuffled": True} for seed in range(options.seeds)]
+    return [settings_of(name, seed, options) | {"shuffled": True} for seed in seeds_of(options)]
 
 
 def report(store: Store, options: argparse.Namespace) -> str:

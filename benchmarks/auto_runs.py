@@ -26,6 +26,18 @@ def settings_of(name: str, seed: int, options: argparse.Namespace, **params: Any
     }
 
 
+def seeds_of(options: argparse.Namespace, times: int = 1) -> range:
+    """Give the numbers of the splits, or so many times as many."""
+    return range(options.first_seed, options.first_seed + times * options.seeds)
+
+
+def tell_splits(options: argparse.Namespace) -> str:
+    """Say which splits they are: those that rules were tried on flatter."""
+    if options.first_seed == 0:
+        return "the first one is the one that rules were tried on"
+    return f"from number {options.first_seed} on; rules were tried on number 0"
+
+
 def rows_of(settings: Settings) -> tuple[Dataset, np.ndarray, np.ndarray]:
     """Read a set and draw its training and test rows."""
     dataset = load(settings["set"])
@@ -112,6 +124,12 @@ def add_auto_options(parser: argparse.ArgumentParser, seeds: int) -> None:
     parser.add_argument("--budget", type=float, default=60, help="seconds of one fit (default: 60)")
     parser.add_argument(
         "--seeds", type=int, default=seeds, help=f"splits of each set (default: {seeds})"
+    )
+    parser.add_argument(
+        "--first-seed",
+        type=int,
+        default=0,
+        help="number of the first split (default: 0, the one that rules were tried on)",
     )
     parser.add_argument(
         "--max-rows", type=int, default=20_000, help="cut both parts to this (default: 20000)"
