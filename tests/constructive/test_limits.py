@@ -57,10 +57,10 @@ def test_no_tree_grows_twice_after_time_ran_out(name, monkeypatch):
     X = table(200)
     y = product_target(name, X)
 
-    def slow_first(job, sample, seed, halt):
+    def slow_first(job, sample, seed, halt, rooms):
         while seed == first and not halt.flag[0]:
             time.sleep(0.01)
-        return grow_one(job, sample, seed, halt)
+        return grow_one(job, sample, seed, halt, rooms)
 
     monkeypatch.setattr(growth, "grow_one", slow_first)
     model = make_loose(name, n_jobs=2, warm_start=True, n_estimators=30, max_time=0.2)

@@ -25,6 +25,7 @@ from tests.naive.search import Search
 from tests.naive.streams import Stream
 
 from featurewright.expressions.opcodes import ABS, ADD, END, NEG, operator_symbol
+from featurewright.kernels.grow import Work
 from featurewright.kernels.nodes import search_node
 from featurewright.kernels.programs import LANES, program_length
 from featurewright.kernels.records import STATE
@@ -65,13 +66,12 @@ class Scene:
             fill_stock(
                 self.settings, self.grammar, self.library, shop.found, shop.stock, self.state
             )
-        search_node(
-            np.ascontiguousarray(self.columns.T), self.columns, node.target, node.ids, 0,
-            shop.rows, len(node.ids), node.n_stats,
-            shop.sampled, self.settings, self.grammar, self.library, NO_USERS, shop.found,
-            shop.tally, shop.bench, shop.desk, shop.buffer, shop.stock, self.state,
-            shop.sample_ids, shop.weighing,
+        work = Work(
+            shop.rows, node.ids, np.ascontiguousarray(self.columns.T), self.columns, node.target,
+            self.settings, self.grammar, self.library, NO_USERS, self.state, shop,
         )  # fmt: skip
+        sampled = work._replace(rows=shop.sampled, row_ids=shop.sample_ids)
+        search_node(work, sampled, 0, len(node.ids), node.n_stats)
 
     @property
     def candidates(self) -> list[list[int]]:

@@ -59,7 +59,9 @@ class Growth:
         )
         self.weighing: Weighing = begin_tree(listed, grown.programs)
         n_stats = int(target.codes.max()) + 1 if len(target.codes) else len(target.sums)
-        shop = make_workshop(n, len(columns), n_stats, width, record, 2 * n + 1, self.weighing)
+        shop = make_workshop(n, len(columns), n_stats, width, record, 2 * n + 1)._replace(
+            weighing=self.weighing
+        )
         self.ids = sorted_rows(target)
         self.state = make_state(seed)
         self.count = grow_tree(

@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from featurewright.constructive.losses import Loss
 from featurewright.trees.adaptive import BATCH
 from featurewright.trees.forest import Forest, join
-from featurewright.trees.growth import Job, draw_sample, grow_one, leaf_of_rows, tree_seeds
+from featurewright.trees.growth import Job, Rooms, draw_sample, grow_one, leaf_of_rows, tree_seeds
 from featurewright.trees.threads import Halt, run_in_threads
 
 
@@ -38,6 +38,7 @@ class Rounds:
         n_rows = job.columns.shape[1]
         self.raw = np.repeat(loss.start()[:, None], n_rows, axis=1)
         self.order = np.flatnonzero(job.target.weights > 0).astype(np.int32)
+        self.rooms = Rooms(len(self.order))
         self.trees: list[Forest] = []
         self.train = [loss.mean(self.raw)]
         self.held: list[float] = []
@@ -75,7 +76,7 @@ class Rounds:
         # The first round is grown whole, whatever the deadline: there must be something to give.
         halt = self.halt if self.trees else Halt()
         tasks = [
-            partial(grow_one, job, sample, seed, halt)
+            partial(grow_one, job, sample, seed, halt, self.rooms)
             for job, seed in zip(jobs, seeds, strict=True)
         ]
         n_threads = min(effective_n_jobs(self.learner.n_jobs), groups)

@@ -29,11 +29,11 @@ from featurewright.expressions import Feature, Operator, from_program, resolve_o
 from featurewright.fctree.candidates import Block, Candidates
 from featurewright.fctree.planning import check_output, is_constant, plan, six_or_named
 from featurewright.kernels.batch import score_programs
-from featurewright.kernels.grow import kernel_addresses, make_workshop
+from featurewright.kernels.grow import Work, kernel_addresses, make_workshop
 from featurewright.kernels.nodes import Target, prepare
 from featurewright.kernels.records import STATE, make_record
 from featurewright.kernels.weighted import gain_unit
-from featurewright.trees.grammar import user_operators
+from featurewright.trees.grammar import empty_library, user_operators
 from featurewright.trees.growth import order_rows
 from featurewright.trees.threads import Halt, run_in_threads
 
@@ -332,20 +332,20 @@ class _Scorer:
         """Score programs on all rows."""
         shop, n_stats = self._workshop()
         scores = np.empty(len(programs), np.float32)
-        score_programs(
-            programs,
-            self.columns,
-            self.row_ids,
-            len(self.row_ids),
-            n_stats,
-            self.settings,
-            self.learner._construction.grammar.n_levels,
-            self.users,
-            shop,
-            make_record(STATE, random=seed),
-            self.halt.flag,
-            scores,
+        work = Work(
+            rows=shop.rows,
+            row_ids=self.row_ids,
+            matrix=self.columns,  # by rows it is for nodes that look at all columns: here is none
+            columns=self.columns,
+            target=self.target,
+            settings=self.settings,
+            grammar=self.learner._construction.grammar,
+            library=empty_library(programs.shape[1]),
+            users=self.users,
+            state=make_record(STATE, random=seed),
+            shop=shop,
         )
+        score_programs(work, programs, len(self.row_ids), n_stats, self.halt.flag, scores)
         return scores
 
     def _score(self, candidates: Candidates, best: _Best, block: Block, start: int) -> int:

@@ -11,20 +11,26 @@ from featurewright.expressions import opcodes as op
 from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS, THRESHOLDS
 from featurewright.kernels.criteria import APART, WORST
 from featurewright.kernels.grammar import Grammar
-from featurewright.kernels.jit import call_kernel, kernel, kernel_address
-from featurewright.kernels.nodes import is_pure, prepare, route_missing, search_node
+from featurewright.kernels.jit import call_kernel, kernel, kernel_address, opened, share
+from featurewright.kernels.nodes import (
+    Target,
+    is_pure,
+    prepare_node,
+    route_missing,
+    search_node,
+)
 from featurewright.kernels.operators import MAX_USER_ARITY
 from featurewright.kernels.part import part_rows, share_rows
-from featurewright.kernels.programs import CHUNK, LANES, Desk, UserFunctions, run_rows
+from featurewright.kernels.programs import CHUNK, LANES, Desk, UserFunctions, run_node
 from featurewright.kernels.quick import FORM
 from featurewright.kernels.rare import MANY_STATS
 from featurewright.kernels.records import SETTINGS, STATE, make_record
 from featurewright.kernels.search import (
-    FROM_BUFFER,
     RANDOM_SEARCH,
     REFINE,
     WEIGHTED,
     Candidates,
+    Library,
     Tally,
     score_candidate,
 )
@@ -94,7 +100,6 @@ def make_workshop(
     width: int,
     settings: Any,
     capacity: int,
-    weighing: Weighing | None = None,
 ) -> Workshop:
     """Allocate the working arrays of one tree on n rows."""
     stat_rows = 1 if settings["by_class"] else n_stats + 1
@@ -165,8 +170,24 @@ def make_workshop(
         sample_ids=np.empty(part, np.int32),
         spare=np.empty(n + 1, np.int32),
         frontier=np.empty(capacity, np.int64),
-        weighing=no_weighing() if weighing is None else weighing,
+        weighing=no_weighing(),
     )
+
+
+class Work(NamedTuple):
+    """What kernels pass on to one another by reference while a tree grows."""
+
+    rows: Rows  # made ready for scoring
+    row_ids: np.ndarray  # int32: those rows, each node's side by side
+    matrix: np.ndarray  # float32[all rows, columns]
+    columns: np.ndarray  # float32[columns, all rows]
+    target: Target
+    settings: Any
+    grammar: Grammar
+    library: Library
+    users: UserFunctions
+    state: Any
+    shop: Workshop
 
 
 @cache
@@ -178,50 +199,29 @@ def kernel_addresses(weighted: bool = False) -> dict[str, int]:
     settings, state = make_record(SETTINGS), make_record(STATE)
     shop = make_workshop(1, 1, 1, 1, settings, 1)
     number, nothing = np.int64(0), np.empty(0, np.int64)
-    users = UserFunctions(nothing, nothing)
-    programs, columns = shop.found.programs, shop.buffer
-    run = (programs, number, columns, shop.spare, number, number, users, shop.desk)
-    score = (
-        programs,
-        number,
-        number,
-        FROM_BUFFER,
-        shop.rows,
-        number,
-        number,
-        settings,
-        nothing,
-        users,
-        shop.tally,
-        shop.bench,
-        shop.desk,
-        columns,
-        state,
-    )
-    small = np.empty(0, np.int32)
-    grammar = Grammar(nothing, nothing, small, small, nothing)
-    stocked = (
-        shop.rows,
-        number,
-        number,
-        settings,
-        grammar,
-        users,
-        shop.found,
-        shop.tally,
-        shop.bench,
-        shop.desk,
-        columns,
-        shop.stock,
-        state,
+    floats, small = np.empty((0, 0), np.float32), np.empty(0, np.int32)
+    programs = shop.found.programs
+    work = Work(
+        rows=shop.rows,
+        row_ids=shop.spare,
+        matrix=floats,
+        columns=floats,
+        target=Target(small, floats, np.empty(0, np.float32)),
+        settings=settings,
+        grammar=Grammar(nothing, nothing, small, small, nothing),
+        library=Library(programs, small, small),
+        users=UserFunctions(nothing, nothing),
+        state=state,
+        shop=shop,
     )
     if weighted:
-        weighed = (*stocked[:-2], shop.weighing, state)
-        return {**kernel_addresses(), "weigher": kernel_address(search_weighted, weighed)}
+        weigher = kernel_address(search_weighted, work, (number, number))
+        return {**kernel_addresses(), "weigher": weigher}
+    score = (programs, number, number, number, number, number)
     return {
-        "runner": kernel_address(run_rows, run),
-        "scorer": kernel_address(score_candidate, score),
-        "stocker": kernel_address(search_stock, stocked),
+        "runner": kernel_address(run_node, work, (programs, number, number, number)),
+        "scorer": kernel_address(score_candidate, work, score),
+        "stocker": kernel_address(search_stock, work, (number, number)),
     }
 
 
@@ -252,88 +252,45 @@ def leave_as_leaf(grown, node):
 
 
 @kernel(inline=True)
-def find_split(
-    matrix,
-    columns,
-    target,
-    row_ids,
-    settings,
-    grammar,
-    library,
-    users,
-    state,
-    stop,
-    grown,
-    shop,
-    node,
-):
+def find_split(work, sample, stop, grown, node):
     """Find a new node's best split and note it down; a node that stays a leaf ranks WORST."""
     start, n = grown.start[node], grown.size[node]
     leave_as_leaf(grown, node)
+    here = opened(work)
+    settings, state, rows, shop = here.settings, here.state, here.rows, here.shop
     small = n < settings.min_split or n < 2 * settings.min_rows
     if small or grown.depth[node] >= settings.max_depth or stop[0] != 0:
         return
-    rows, bench, found, tally, desk = shop.rows, shop.bench, shop.found, shop.tally, shop.desk
-    n_stats = prepare(target, row_ids, start, n, settings, rows)
+    if settings.by_class:
+        # Rows lie in order of class.
+        codes, first, last = here.target.codes, here.row_ids[start], here.row_ids[start + n - 1]
+        if codes[first] == codes[last]:
+            return
+    n_stats = prepare_node(work, start, n)
     if is_pure(rows, n, n_stats, settings):
         return
     shop.weighing.node[0] = node
-    search_node(
-        matrix,
-        columns,
-        target,
-        row_ids,
-        start,
-        rows,
-        n,
-        n_stats,
-        shop.sampled,
-        settings,
-        grammar,
-        library,
-        users,
-        found,
-        tally,
-        bench,
-        desk,
-        shop.buffer,
-        shop.stock,
-        state,
-        shop.sample_ids,
-        shop.weighing,
-    )
+    search_node(work, sample, start, n, n_stats)
     if not state.best_score > WORST:
         return
-    zero = np.int64(0)
-    call_kernel(settings.runner, (tally.best, zero, columns, row_ids, start, n, users, desk))
+    zero, best = np.int64(0), shop.tally.best
+    call_kernel(settings.runner, (work, best, zero, start, n))
     # The next round of second-order boosting corrects what coarse thresholds leave, and an average
     # of trees forgives it.
     zooms = settings.many_thresholds and settings.l2 == _ZERO and n > EXACT_ROWS
     coarse = not settings.random_threshold and (state.best_few or zooms)
     apart = state.best_threshold == APART
     if coarse and not state.best_is_level and not apart:
-        call_kernel(
-            settings.scorer,
-            (
-                tally.best,
-                zero,
-                zero,
-                REFINE,
-                rows,
-                n,
-                n_stats,
-                settings,
-                grammar.n_levels,
-                users,
-                tally,
-                bench,
-                desk,
-                shop.buffer,
-                state,
-            ),
-        )
+        call_kernel(settings.scorer, (work, best, zero, zero, REFINE, n, n_stats))
     side, gain = route_missing(
-        desk.values, rows, n, n_stats, settings, bench, state.best_threshold, state.best_is_level
+        shop.desk.values,
+        rows,
+        n,
+        n_stats,
+        settings,
+        shop.bench,
+        state.best_threshold,
+        state.best_is_level,
     )
     # A split that gains nothing may still lead to one that does; rounding must not forbid it.
     rounding = np.float32(1e-6) * rows.totals[n_stats]
@@ -345,19 +302,19 @@ def find_split(
     grown.is_level[node] = state.best_is_level
     grown.missing_left[node] = side
     for d in range(grown.programs.shape[1]):
-        grown.programs[node, d] = tally.best[0, d]
+        grown.programs[node, d] = best[0, d]
 
 
 @kernel(inline=True)
-def split_node(columns, row_ids, settings, users, state, shop, grown, node, n_nodes, evaluated):
+def split_node(work, grown, node, n_nodes, evaluated):
     """Part a node's rows and make its two children."""
+    here = opened(work)
+    row_ids, settings, state, shop = here.row_ids, here.settings, here.state, here.shop
     start, n, room = grown.start[node], grown.size[node], grown.room[node]
     threshold, is_level = grown.threshold[node], grown.is_level[node]
     desk = shop.desk
     if not evaluated:
-        call_kernel(
-            settings.runner, (grown.programs, node, columns, row_ids, start, n, users, desk)
-        )
+        call_kernel(settings.runner, (work, grown.programs, node, start, n))
     if settings.missing_both:
         size, other, left_room = share_rows(
             row_ids, start, n, room, desk.values, threshold, is_level, state, shop.spare
@@ -391,6 +348,9 @@ def grow_tree(
     A non-zero `stop[0]` ends growth at once: what is not split yet stays a leaf.
     """
     best_first = settings.max_leaves > 0
+    table = (matrix, columns, target, settings, grammar, library, users, state, shop)
+    work = share(Work(shop.rows, row_ids, *table))
+    sample = share(Work(shop.sampled, shop.sample_ids, *table))
     if settings.budget > 0 and settings.strategy == RANDOM_SEARCH:
         fill_stock(settings, grammar, library, shop.found, shop.stock, state)
     capacity = grown.left.shape[0]
@@ -405,21 +365,7 @@ def grow_tree(
         last_searched: Any = np.int64(-1)
         for node in range(first_new, n_nodes):
             last_searched = np.int64(-1)  # this search overwrites the values of the one before
-            find_split(
-                matrix,
-                columns,
-                target,
-                row_ids,
-                settings,
-                grammar,
-                library,
-                users,
-                state,
-                stop,
-                grown,
-                shop,
-                node,
-            )
+            find_split(work, sample, stop, grown, node)
             if grown.rank[node] > WORST:
                 shop.frontier[waiting] = node
                 waiting += 1
@@ -433,7 +379,7 @@ def grow_tree(
         waiting -= 1
         # Depth first, the node just searched is the next to split: its values are still there.
         known = node == last_searched
-        split_node(columns, row_ids, settings, users, state, shop, grown, node, n_nodes, known)
+        split_node(work, grown, node, n_nodes, known)
         first_new = n_nodes
         n_nodes += 2
         leaves += 1

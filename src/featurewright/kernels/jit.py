@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numba
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.core import cgutils
+from numba.extending import intrinsic, models, register_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 def _fingerprint() -> str:
@@ -63,6 +64,78 @@ def kernel(function: Callable[..., Any] | None = None, *, inline: bool = False) 
         )(function)
 
     return compile_it if function is None else compile_it(function)
+
+
+class Reference(types.Type):
+    """The type of a tuple that is passed on as the address it lies at."""
+
+    def __init__(self, content: Any) -> None:
+        self.content = content
+        super().__init__(name=f"Reference({content})")
+
+
+register_model(Reference)(models.OpaqueModel)
+
+
+@intrinsic
+def share(typing_context: Any, content: Any) -> Any:
+    """Put a tuple where other kernels can read it while this one runs; give a reference to it.
+
+    A tuple of arrays is hundreds of words, and a kernel that gets it as an argument has all of them
+    copied with every call: at small nodes that takes longer than the work. A reference is one word,
+    and who opens it reads only what is needed. A reference stays what it is.
+    """
+    if isinstance(content, Reference):
+        return content(content), lambda context, builder, signature, args: args[0]
+    if not isinstance(content, types.BaseTuple):
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        place = cgutils.alloca_once(builder, args[0].type)
+        for path in _leaves(args[0].type):
+            builder.store(builder.extract_value(args[0], path), _place_of(builder, place, path))
+        return builder.bitcast(place, cgutils.voidptr_t)
+
+    return Reference(content)(content), codegen
+
+
+@intrinsic
+def opened(typing_context: Any, reference: Any) -> Any:
+    """Give the tuple that a reference stands for."""
+    if not isinstance(reference, Reference):
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = context.get_value_type(reference.content)
+        place = builder.bitcast(args[0], kind.as_pointer())
+        content = ir.Constant(kind, ir.Undefined)
+        # Word by word: then the optimiser drops the words that nobody uses.
+        for path in _leaves(kind):
+            word = builder.load(_place_of(builder, place, path))
+            content = builder.insert_value(content, word, path)
+        return content
+
+    return reference.content(reference), codegen
+
+
+def _leaves(kind: Any) -> Iterator[list[int]]:
+    """List the ways to the words of nested structures and arrays."""
+    if isinstance(kind, ir.ArrayType):
+        parts = [kind.element] * kind.count
+    elif isinstance(kind, ir.LiteralStructType):
+        parts = list(kind.elements)
+    else:
+        yield []
+        return
+    for place, part in enumerate(parts):
+        for path in _leaves(part):
+            yield [place, *path]
+
+
+def _place_of(builder: Any, place: Any, path: list[int]) -> Any:
+    """Give the address of a word."""
+    zero, number = ir.Constant(ir.IntType(32), 0), ir.IntType(32)
+    return builder.gep(place, [zero, *(ir.Constant(number, step) for step in path)], inbounds=True)
 
 
 @intrinsic
@@ -127,9 +200,12 @@ def call_kernel(typing_context: Any, address: Any, arguments: Any) -> Any:
     return types.none(types.int64, arguments), codegen
 
 
-def kernel_address(function: Any, arguments: tuple[Any, ...]) -> int:
-    """Compile a kernel for arguments of these types, or load it, and give its address."""
-    kinds = tuple(numba.typeof(argument) for argument in arguments)
+def kernel_address(function: Any, shared: tuple[Any, ...], arguments: tuple[Any, ...]) -> int:
+    """Compile a kernel, or load it, and give its address.
+
+    It takes a reference to a tuple like `shared`, and arguments like these.
+    """
+    kinds = (Reference(numba.typeof(shared)), *(numba.typeof(a) for a in arguments))
     function.compile(kinds)
     compiled = function.overloads[kinds]
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))

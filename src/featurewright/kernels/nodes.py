@@ -15,7 +15,7 @@ from featurewright.kernels.criteria import (
     score_boundaries,
     xlogx_whole,
 )
-from featurewright.kernels.jit import call_kernel, kernel
+from featurewright.kernels.jit import call_kernel, kernel, opened, share
 from featurewright.kernels.programs import LANES, gather_all, padded
 from featurewright.kernels.random import draw_unit
 from featurewright.kernels.search import (
@@ -158,6 +158,13 @@ def prepare_sums(target, row_ids, start, n, centered, rows):
 
 
 @kernel
+def prepare_node(work, start, n):
+    """Make the rows worked with ready for scoring; give the number of statistics."""
+    here = opened(work)
+    return prepare(here.target, here.row_ids, start, n, here.settings, here.rows)
+
+
+@kernel(inline=True)
 def prepare(target, row_ids, start, n, settings, rows):
     """Make rows ready for scoring; give the number of statistics."""
     if settings.by_class:
@@ -198,28 +205,11 @@ def loosen(settings, least, lightest, size, n):
 
 
 @kernel(inline=True)
-def halve_candidates(
-    matrix,
-    columns,
-    target,
-    row_ids,
-    start,
-    rows,
-    n,
-    n_stats,
-    sampled,
-    settings,
-    grammar,
-    users,
-    found,
-    tally,
-    bench,
-    desk,
-    buffer,
-    state,
-    sample_ids,
-):
+def halve_candidates(work, sample, start, n, n_stats):
     """Score ever fewer candidates on ever more rows until the last ones have seen all."""
+    here, zero = opened(work), np.int64(0)
+    settings, state, shop = here.settings, here.state, here.shop
+    found, tally, buffer = shop.found, shop.tally, shop.buffer
     count = state.scored
     least, lightest = settings.min_rows, settings.min_weight
     again = AGAIN if settings.random_threshold else FROM_VALUES
@@ -235,153 +225,59 @@ def halve_candidates(
         count = kept
         state.best_score = WORST
         state.best_perfect = 0
-        seen, ids, begin, stats = rows, row_ids, start, n_stats
+        seen, begin, stats = work, start, n_stats
         if size < n:
-            sample_rows(row_ids, start, n, size, state, sample_ids)
-            begin = np.int64(0)
-            stats = prepare(target, sample_ids, begin, size, settings, sampled)
-            seen, ids = sampled, sample_ids
+            sample_rows(here.row_ids, start, n, size, state, shop.sample_ids)
+            seen, begin = sample, zero
+            stats = prepare_node(sample, begin, size)
             loosen(settings, least, lightest, size, n)
         # Many candidates share the columns: then all are gathered once, as far as there is room.
-        together = size + LANES <= buffer.shape[1] and 2 * count >= matrix.shape[1]
+        together = size + LANES <= buffer.shape[1] and 2 * count >= here.matrix.shape[1]
         if together:
-            gather_all(matrix, ids, begin, size, buffer)
+            gather_all(here.matrix, opened(seen).row_ids, begin, size, buffer)
         how = again | (FROM_BUFFER if together else FROM_VALUES)
         for place in range(count):
             k = found.order[place]
             if not together:
-                call_kernel(
-                    settings.runner, (found.programs, k, columns, ids, begin, size, users, desk)
-                )
-            call_kernel(
-                settings.scorer,
-                (
-                    found.programs,
-                    k,
-                    k,
-                    how,
-                    seen,
-                    size,
-                    stats,
-                    settings,
-                    grammar.n_levels,
-                    users,
-                    tally,
-                    bench,
-                    desk,
-                    buffer,
-                    state,
-                ),
-            )
+                call_kernel(settings.runner, (seen, found.programs, k, begin, size))
+            call_kernel(settings.scorer, (seen, found.programs, k, k, how, size, stats))
         settings.min_rows, settings.min_weight = least, lightest
 
 
 @kernel
-def search_node(
-    matrix,
-    columns,
-    target,
-    row_ids,
-    start,
-    rows,
-    n,
-    n_stats,
-    sampled,
-    settings,
-    grammar,
-    library,
-    users,
-    found,
-    tally,
-    bench,
-    desk,
-    buffer,
-    stock,
-    state,
-    sample_ids,
-    weighing,
-):
+def search_node(content, sampled, start, n, n_stats):
     """Find the best split of a node among constructed expressions and raw columns.
 
     A large node first scores all candidates on a small sample of rows, then the best part of them
-    on more rows, and so on: the last few see all rows.
+    on more rows, and so on: the last few see all rows. `sampled` is what a sample is worked with.
     """
+    work, sample = share(content), share(sampled)
+    here = opened(work)
+    settings, state = here.settings, here.state
     state.best_score = WORST
     state.best_perfect = 0
     if settings.budget > 0:
         state.scored = 0
         state.tries = 0
         halve = settings.sample > 0 and n >= settings.sample * 3 // 2
-        seen, ids, begin, size, stats = rows, row_ids, start, n, n_stats
+        seen, begin, size, stats = work, start, n, n_stats
         least, lightest = settings.min_rows, settings.min_weight
         if halve:
             size, begin = settings.sample, np.int64(0)
-            sample_rows(row_ids, start, n, size, state, sample_ids)
-            stats = prepare(target, sample_ids, begin, size, settings, sampled)
-            seen, ids = sampled, sample_ids
+            sample_rows(here.row_ids, start, n, size, state, here.shop.sample_ids)
+            seen = sample
+            stats = prepare_node(sample, begin, size)
             loosen(settings, least, lightest, size, n)
-        gather_all(matrix, ids, begin, size, buffer)
-        search_expressions(
-            seen,
-            size,
-            stats,
-            settings,
-            grammar,
-            library,
-            users,
-            found,
-            tally,
-            bench,
-            desk,
-            buffer,
-            stock,
-            weighing,
-            state,
-        )
+        gather_all(here.matrix, opened(seen).row_ids, begin, size, here.shop.buffer)
+        search_expressions(seen, settings, size, stats)
         settings.min_rows, settings.min_weight = least, lightest
         if halve and state.scored > 0:
-            halve_candidates(
-                matrix,
-                columns,
-                target,
-                row_ids,
-                start,
-                rows,
-                n,
-                n_stats,
-                sampled,
-                settings,
-                grammar,
-                users,
-                found,
-                tally,
-                bench,
-                desk,
-                buffer,
-                state,
-                sample_ids,
-            )
+            halve_candidates(work, sample, start, n, n_stats)
     if settings.n_raw > 0 and not state.best_perfect:
-        search_columns(
-            columns,
-            row_ids,
-            start,
-            rows,
-            n,
-            n_stats,
-            settings,
-            grammar.n_levels,
-            users,
-            found,
-            tally,
-            bench,
-            desk,
-            buffer,
-            state,
-        )
+        search_columns(work, start, n, n_stats)
 
 
-@kernel
+@kernel(inline=True)
 def route_missing(values, rows, n, n_stats, settings, bench, threshold, is_level):
     """Choose the side for missing rows and give the split's gain in units of weight.
 

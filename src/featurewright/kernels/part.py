@@ -9,24 +9,41 @@ from featurewright.kernels.random import draw_below
 
 
 @kernel(inline=True)
+def move_row(row_ids, first, i, moved, goes, spare):
+    """Put a row behind those that went left and behind those that went right; count it in one.
+
+    Of two places that are written only one counts: a branch would be guessed wrong at every other
+    row.
+    """
+    row = row_ids[first + i]
+    row_ids[first + moved] = row
+    spare[i - moved] = row
+    return moved + np.uint64(goes)
+
+
+@kernel(inline=True)
 def part_rows(row_ids, start, n, values, threshold, is_level, missing_left, spare):
     """Part rows in place, keeping their order on both sides; give the number on the left."""
-    left, right = np.uint64(start), np.uint64(0)
-    first, zero, one = np.uint64(start), np.uint64(0), np.uint64(1)
-    for i in range(np.uint64(n)):
-        x = values[zero, i]
-        row = row_ids[first + i]
-        known = x == x
-        goes = x == threshold if is_level else x <= threshold
-        goes_left = goes if known else missing_left != 0
-        # Both are written and one pointer moves on: no branch to mispredict.
-        row_ids[left] = row
-        spare[right] = row
-        left += one if goes_left else zero
-        right += zero if goes_left else one
-    for i in range(right):
-        row_ids[left + i] = spare[i]
-    return np.int64(left - first)
+    first, zero, size = np.uint64(start), np.uint64(0), np.uint64(n)
+    moved = np.uint64(0)
+    # NaN is neither at most the threshold nor above it.
+    if is_level:
+        strays = np.uint64(missing_left != 0)
+        for i in range(size):
+            x = values[zero, i]
+            goes = np.uint64(x == threshold) + strays * np.uint64(x != x)
+            moved = move_row(row_ids, first, i, moved, goes, spare)
+    elif missing_left:
+        for i in range(size):
+            above = np.uint64(values[zero, i] > threshold)
+            moved = move_row(row_ids, first, i, moved, np.uint64(1) - above, spare)
+    else:
+        for i in range(size):
+            goes = values[zero, i] <= threshold
+            moved = move_row(row_ids, first, i, moved, goes, spare)
+    for i in range(size - moved):
+        row_ids[first + moved + i] = spare[i]
+    return np.int64(moved)
 
 
 @kernel

@@ -9,7 +9,7 @@ import numpy as np
 from featurewright.expressions import opcodes as op
 from featurewright.kernels.criteria import APART, ROUNDING, WORST
 from featurewright.kernels.grammar import complete, fingerprint, take_choice
-from featurewright.kernels.jit import call_kernel, kernel
+from featurewright.kernels.jit import call_kernel, kernel, opened
 from featurewright.kernels.programs import gather, program_length, run_operators
 from featurewright.kernels.random import draw_below
 from featurewright.kernels.split import refine_threshold, score_at, score_values
@@ -148,29 +148,17 @@ def write_candidate(k, d, which, settings, grammar, library, found, state):
 
 
 @kernel
-def score_candidate(
-    programs,
-    p,
-    k,
-    how,
-    rows,
-    n,
-    n_stats,
-    settings,
-    n_levels,
-    users,
-    tally,
-    bench,
-    desk,
-    buffer,
-    state,
-):
+def score_candidate(work, programs, p, k, how, n, n_stats):
     """Score program p as the node's k-th candidate, and keep it if it is the best.
 
     `how` has the flag FROM_BUFFER where the rows' columns are in the buffer; else the program's
     values are in the desk already. AGAIN scores the candidate's own threshold. REFINE looks for a
     better threshold near that of the best candidate. Other kernels call this one by address.
     """
+    here = opened(work)
+    rows, settings, state, users = here.rows, here.settings, here.state, here.users
+    tally, bench, desk, buffer = here.shop.tally, here.shop.bench, here.shop.desk, here.shop.buffer
+    n_levels = here.grammar.n_levels
     row = np.int64(0)
     levels = levels_of(programs, p, n_levels)
     is_level = np.int64(levels > 0)
@@ -208,14 +196,15 @@ def score_candidate(
 
 
 @kernel
-def search_stepwise(
-    rows, n, n_stats, settings, grammar, library, users, found, tally, bench, desk, buffer, state
-):
+def search_stepwise(work, n, n_stats):
     """Build programs symbol by symbol, each symbol the next one of the best completion so far.
 
     `step` completes the prefix once before each symbol, `look_ahead` once for every valid
     successor. Simulations repeat until the budget of score calls is spent.
     """
+    here = opened(work)
+    settings, state, grammar, found = here.settings, here.state, here.grammar, here.shop.found
+    tally = here.shop.tally
     programs, budget = found.programs, settings.budget
     width = programs.shape[1]
     # The slot after the candidates holds the best program of the simulation.
@@ -235,29 +224,10 @@ def search_stepwise(
                 state.grammar_state = before
                 copy_program(programs, chosen, programs, k, d)
                 copy_program(found.visited, chosen, found.visited, k, d)
-                length = write_candidate(k, d, which, settings, grammar, library, found, state)
+                length = write_candidate(k, d, which, settings, grammar, here.library, found, state)
                 state.tries += 1
                 if not seen_before(found.seen, fingerprint(programs, k, length), state):
-                    call_kernel(
-                        settings.scorer,
-                        (
-                            programs,
-                            k,
-                            k,
-                            FROM_BUFFER,
-                            rows,
-                            n,
-                            n_stats,
-                            settings,
-                            grammar.n_levels,
-                            users,
-                            tally,
-                            bench,
-                            desk,
-                            buffer,
-                            state,
-                        ),
-                    )
+                    call_kernel(settings.scorer, (work, programs, k, k, FROM_BUFFER, n, n_stats))
                     if tally.scores[k] > best_score or not has_best:
                         best_score = tally.scores[k]
                         has_best = True
@@ -271,102 +241,24 @@ def search_stepwise(
 
 
 @kernel(inline=True)
-def search_expressions(
-    rows,
-    n,
-    n_stats,
-    settings,
-    grammar,
-    library,
-    users,
-    found,
-    tally,
-    bench,
-    desk,
-    buffer,
-    stock,
-    weighing,
-    state,
-):
+def search_expressions(work, settings, n, n_stats):
     """Score expressions by the chosen strategy; the rows' columns are in the buffer."""
     if settings.strategy == RANDOM_SEARCH:
-        call_kernel(
-            settings.stocker,
-            (
-                rows,
-                n,
-                n_stats,
-                settings,
-                grammar,
-                users,
-                found,
-                tally,
-                bench,
-                desk,
-                buffer,
-                stock,
-                state,
-            ),
-        )
+        call_kernel(settings.stocker, (work, n, n_stats))
     elif settings.strategy == WEIGHTED:
-        call_kernel(
-            settings.weigher,
-            (
-                rows,
-                n,
-                n_stats,
-                settings,
-                grammar,
-                users,
-                found,
-                tally,
-                bench,
-                desk,
-                buffer,
-                weighing,
-                state,
-            ),
-        )
+        call_kernel(settings.weigher, (work, n, n_stats))
     else:
-        search_stepwise(
-            rows,
-            n,
-            n_stats,
-            settings,
-            grammar,
-            library,
-            users,
-            found,
-            tally,
-            bench,
-            desk,
-            buffer,
-            state,
-        )
+        search_stepwise(work, n, n_stats)
 
 
-@kernel
-def search_columns(
-    columns,
-    row_ids,
-    start,
-    rows,
-    n,
-    n_stats,
-    settings,
-    n_levels,
-    users,
-    found,
-    tally,
-    bench,
-    desk,
-    buffer,
-    state,
-):
+@kernel(inline=True)
+def search_columns(work, start, n, n_stats):
     """Score raw columns, drawn without replacement; constant ones do not count."""
+    here = opened(work)
+    settings, state, tally, desk = here.settings, here.state, here.shop.tally, here.shop.desk
     zero = np.int64(0)
-    programs, order = found.programs, found.order
-    remaining = np.int64(n_levels.shape[0])
+    programs, order = here.shop.found.programs, here.shop.found.order
+    remaining = np.int64(here.columns.shape[0])
     for column in range(remaining):
         order[column] = column
     for d in range(programs.shape[1]):
@@ -377,28 +269,10 @@ def search_columns(
         remaining -= 1
         column = order[pick]
         order[pick] = order[remaining]
-        gather(columns, column, row_ids, start, n, desk.values, zero)
+        gather(here.columns, column, here.row_ids, start, n, desk.values, zero)
         programs[0, 0] = column
-        call_kernel(
-            settings.scorer,
-            (
-                programs,
-                zero,
-                zero,
-                FROM_VALUES | RAW,
-                rows,
-                n,
-                n_stats,
-                settings,
-                n_levels,
-                users,
-                tally,
-                bench,
-                desk,
-                buffer,
-                state,
-            ),
-        )
+        how = FROM_VALUES | RAW
+        call_kernel(settings.scorer, (work, programs, zero, zero, how, n, n_stats))
         if tally.scores[0] > WORST:
             tried += 1
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from featurewright.expressions import opcodes as op
 from featurewright.kernels.grammar import fingerprint
-from featurewright.kernels.jit import call_kernel, kernel
+from featurewright.kernels.jit import call_kernel, kernel, opened
 from featurewright.kernels.quick import OTHER, is_quick, note_form, run_form, score_quickly
 from featurewright.kernels.random import draw_below
 from featurewright.kernels.search import (
@@ -107,9 +107,7 @@ def fill_stock(settings, grammar, library, found, stock, state):
 
 
 @kernel
-def search_stock(
-    rows, n, n_stats, settings, grammar, users, found, tally, bench, desk, buffer, stock, state
-):
+def search_stock(work, n, n_stats):
     """Score the node's share of the tree's stock of random programs, none twice.
 
     The sorted list is cut into as many parts as the budget allows candidates, and a random program
@@ -117,6 +115,14 @@ def search_stock(
     has left goes through the list one by one. The first part is a random one, because a perfect
     split ends the search.
     """
+    here = opened(work)
+    rows, settings, state, grammar = here.rows, here.settings, here.state, here.grammar
+    found, tally, buffer, stock = (
+        here.shop.found,
+        here.shop.tally,
+        here.shop.buffer,
+        here.shop.stock,
+    )
     size = np.int64(stock.draws.shape[0])
     width = found.programs.shape[1]
     parts = min(settings.budget, size)
@@ -143,24 +149,5 @@ def search_stock(
             score = score_quickly(buffer, row, rows, n, n_stats, settings, state.best_score, state)
             note_score(stock.programs, p, k, score, no, tally, state)
         else:
-            call_kernel(
-                settings.scorer,
-                (
-                    stock.programs,
-                    p,
-                    k,
-                    FROM_BUFFER,
-                    rows,
-                    n,
-                    n_stats,
-                    settings,
-                    grammar.n_levels,
-                    users,
-                    tally,
-                    bench,
-                    desk,
-                    buffer,
-                    state,
-                ),
-            )
+            call_kernel(settings.scorer, (work, stock.programs, p, k, FROM_BUFFER, n, n_stats))
         copy_program(stock.programs, p, found.programs, k, width)

@@ -10,7 +10,7 @@ import numpy as np
 from featurewright.expressions import opcodes as op
 from featurewright.kernels.criteria import NORMALIZED, RATIO, SQUARES
 from featurewright.kernels.grammar import fingerprint
-from featurewright.kernels.jit import call_kernel, kernel
+from featurewright.kernels.jit import call_kernel, kernel, opened
 from featurewright.kernels.programs import program_length, takes_one
 from featurewright.kernels.random import draw_below, draw_unit
 from featurewright.kernels.search import (
@@ -325,15 +325,21 @@ def learn_weights(weighing, node):
 
 
 @kernel
-def search_weighted(
-    rows, n, n_stats, settings, grammar, users, found, tally, bench, desk, buffer, weighing, state
-):
+def search_weighted(work, n, n_stats):
     """Score raw columns, then expressions of one operator on random operands, and learn weights.
 
     Raw columns come first because of two candidates that score alike the first one stays. Other
     kernels call this one by address; the rows' columns are in the buffer.
     """
-    programs, budget, n_levels = found.programs, settings.budget, grammar.n_levels
+    here = opened(work)
+    rows, settings, state, users = here.rows, here.settings, here.state, here.users
+    found, tally, desk, weighing = (
+        here.shop.found,
+        here.shop.tally,
+        here.shop.desk,
+        here.shop.weighing,
+    )
+    programs, budget, n_levels = found.programs, settings.budget, here.grammar.n_levels
     zero, node = np.int64(0), weighing.node[0]
     n_above = look_above(weighing, n_levels, users, desk.stack)
     for d in range(programs.shape[1]):
@@ -342,26 +348,7 @@ def search_weighted(
         if weighing.barred[column] != 0 or state.best_perfect != 0:
             continue
         programs[0, 0] = column
-        call_kernel(
-            settings.scorer,
-            (
-                programs,
-                zero,
-                zero,
-                FROM_BUFFER | RAW,
-                rows,
-                n,
-                n_stats,
-                settings,
-                n_levels,
-                users,
-                tally,
-                bench,
-                desk,
-                buffer,
-                state,
-            ),
-        )
+        call_kernel(settings.scorer, (work, programs, zero, zero, FROM_BUFFER | RAW, n, n_stats))
     state.scored = 0
     if weighing.weights.shape[1] == 0:
         return
@@ -381,26 +368,7 @@ def search_weighted(
                 continue
             if seen_before(found.seen, fingerprint(programs, k, length), state):
                 continue
-            call_kernel(
-                settings.scorer,
-                (
-                    programs,
-                    k,
-                    k,
-                    FROM_BUFFER,
-                    rows,
-                    n,
-                    n_stats,
-                    settings,
-                    n_levels,
-                    users,
-                    tally,
-                    bench,
-                    desk,
-                    buffer,
-                    state,
-                ),
-            )
+            call_kernel(settings.scorer, (work, programs, k, k, FROM_BUFFER, n, n_stats))
             weighing.counts[node, operator] += 1
             if tally.scores[k] > 0 and unit > 0.0:  # what is not a split gains nothing
                 weighing.gains[node, operator] += np.float64(tally.scores[k]) / unit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,8 +46,10 @@ def rank_programs(forest: Forest, users: UserFunctions) -> Ranking:
         return Ranking(programs, gains, np.zeros(0, np.int64))
     width = programs.shape[1]
     order_operands(programs, users.arities, np.empty(width, np.int64), np.empty(width, np.int32))
-    # Each row as one opaque value: sorting those is far faster than sorting rows.
-    keys = np.ascontiguousarray(programs).view(np.dtype((np.void, 4 * width))).ravel()
+    keys: npt.NDArray[Any] = programs[:, 0]
+    if width > 1 and (programs[:, 1] != END).any():
+        # Each row as one opaque value: sorting those is far faster than sorting rows.
+        keys = np.ascontiguousarray(programs).view(np.dtype((np.void, 4 * width))).ravel()
     _, first, place, counts = np.unique(
         keys, return_index=True, return_inverse=True, return_counts=True
     )

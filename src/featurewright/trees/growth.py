@@ -13,7 +13,14 @@ from joblib import effective_n_jobs
 
 from featurewright.kernels import leaves
 from featurewright.kernels.grammar import Grammar
-from featurewright.kernels.grow import grow_tree, kernel_addresses, make_grown, make_workshop
+from featurewright.kernels.grow import (
+    Grown,
+    Workshop,
+    grow_tree,
+    kernel_addresses,
+    make_grown,
+    make_workshop,
+)
 from featurewright.kernels.nodes import Target
 from featurewright.kernels.programs import UserFunctions
 from featurewright.kernels.records import STATE, make_record
@@ -108,7 +115,43 @@ def order_rows(target: Target) -> npt.NDArray[np.int32]:
     return rows
 
 
-def grow_one(job: Job, sample: Sample, seed: int, halt: Halt) -> tuple[Forest, Places]:
+class Rooms:
+    """Working arrays that the trees of one fit take over from one another.
+
+    New ones for every tree would have the system clear megabytes of memory each time.
+
+    Parameters
+    ----------
+    n_rows : int
+        The most rows that a tree grows on.
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        self.n_rows = n_rows
+        self._free: list[tuple[Grown, Workshop]] = []
+
+    def take(self, job: Job) -> tuple[Grown, Workshop]:
+        """Give arrays that no other tree is using."""
+        try:
+            return self._free.pop()
+        except IndexError:  # asking first whether there are some would let another thread be faster
+            pass
+        settings = job.settings
+        copies = MISSING_ROOM * self.n_rows if settings["missing_both"] else 0
+        capacity = _capacity(self.n_rows + copies, settings)
+        n_stats = max(job.n_values if settings["by_class"] else 0, job.target.sums.shape[0])
+        n_columns = job.columns.shape[0]
+        shop = make_workshop(self.n_rows, n_columns, n_stats, job.width, settings, capacity)
+        return make_grown(capacity, job.width), shop
+
+    def give_back(self, room: tuple[Grown, Workshop]) -> None:
+        """Leave arrays to the next tree."""
+        self._free.append(room)
+
+
+def grow_one(
+    job: Job, sample: Sample, seed: int, halt: Halt, rooms: Rooms | None = None
+) -> tuple[Forest, Places]:
     """Grow one tree; give it and where its rows ended up."""
     target = job.target
     if sample.counts is not None:
@@ -126,13 +169,11 @@ def grow_one(job: Job, sample: Sample, seed: int, halt: Halt) -> tuple[Forest, P
     rows[:n_rows] = sample.rows
     for name, address in kernel_addresses(bool(settings["strategy"] == WEIGHTED)).items():
         settings[name] = address
-    capacity = _capacity(len(rows), settings)
-    grown = make_grown(capacity, job.width)
-    n_stats = max(job.n_values if settings["by_class"] else 0, target.sums.shape[0])
+    rooms = Rooms(n_rows) if rooms is None else rooms
+    grown, shop = room = rooms.take(job)
     weighing = None if job.weighing is None else begin_tree(job.weighing, grown.programs)
-    shop = make_workshop(
-        n_rows, job.columns.shape[0], n_stats, job.width, settings, capacity, weighing
-    )
+    if weighing is not None:
+        shop = shop._replace(weighing=weighing)
     state = make_record(STATE, random=seed)
     n_nodes = grow_tree(
         job.matrix,
@@ -152,7 +193,8 @@ def grow_one(job: Job, sample: Sample, seed: int, halt: Halt) -> tuple[Forest, P
     if weighing is not None:
         weights, counts = weighing.weights[:n_nodes].copy(), weighing.counts[:n_nodes].copy()
         tree = replace(tree, operator_weights=weights, operator_counts=counts)
-    start, size = grown.start[:n_nodes], grown.size[:n_nodes]
+    start, size = grown.start[:n_nodes].copy(), grown.size[:n_nodes].copy()
+    rooms.give_back(room)
     values = _leaf_values(job, sample, target, tree, Places(rows, start, size))
     return replace(tree, values=values), Places(rows, start, size)
 
@@ -226,10 +268,11 @@ def grow_trees(
     halt = halt or Halt()
     order = order_rows(job.target)
     draws = len(order) if n_draws is None else n_draws
+    rooms = Rooms(len(order))
 
     def task(seed: int) -> tuple[Forest, bool]:
         sample = draw_sample(order, draws, seed, bootstrap=bootstrap)
-        tree, _ = grow_one(job, sample, seed, halt)
+        tree, _ = grow_one(job, sample, seed, halt, rooms)
         return tree, bool(halt.flag[0])
 
     results = run_in_threads(
