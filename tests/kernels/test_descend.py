@@ -95,7 +95,7 @@ def test_trees_that_compare_columns_with_thresholds(kinds, missing):
     """They have a shorter way for blocks of rows without missing values."""
     columns = table(7, 400, missing, decimals=1)
     domains = DOMAINS if kinds == "levels" else DOMAINS[:3]
-    settings = make_settings(n_raw=5, budget=25 if kinds == "formulas" else 0)
+    settings = make_settings(n_raw=5, strategy=1, budget=25 if kinds == "formulas" else 0)
     grammar = make_grammar(domains, EXACT, n_levels=4)
     tree = grow(columns[: len(domains)], class_of(columns, 3), settings, grammar=grammar)
     forest = as_forest(tree, np.zeros((len(tree.leaves), 1), np.float32))

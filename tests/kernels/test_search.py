@@ -62,14 +62,12 @@ class Scene:
     def search(self) -> None:
         """Search the node as `grow_tree` searches a root."""
         node, shop = self.node, self.node.shop
-        if self.settings["budget"] and self.settings["strategy"] == RANDOM_SEARCH:
-            fill_stock(
-                self.settings, self.grammar, self.library, shop.found, shop.stock, self.state
-            )
         work = Work(
             shop.rows, node.ids, np.ascontiguousarray(self.columns.T), self.columns, node.target,
             self.settings, self.grammar, self.library, NO_USERS, self.state, shop,
         )  # fmt: skip
+        if self.settings["budget"] and self.settings["strategy"] == RANDOM_SEARCH:
+            fill_stock(work)
         sampled = work._replace(rows=shop.sampled, row_ids=shop.sample_ids)
         search_node(work, sampled, 0, len(node.ids), node.n_stats)
 

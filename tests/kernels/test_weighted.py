@@ -50,7 +50,7 @@ class Growth:
         n = columns.shape[1]
         width = 2 ** (max_order + 1) - 1
         usual = {"strategy": WEIGHTED, "budget": 5, "min_split": 3, "many_thresholds": 1}
-        usual = {**usual, "centered": 1, **kernel_addresses(True)}
+        usual = {**usual, "centered": 1, **kernel_addresses(WEIGHTED)}
         record = make_settings(**{**usual, **changes})
         domains = np.zeros(len(columns), np.int8)
         grown = make_grown(2 * n + 1, width)

@@ -32,6 +32,7 @@ ARITHMETIC = ("add", "sub", "mul", "div")
 
 def make_settings(**values: Any) -> Any:
     """Make settings of an unlimited tree over classes; some changed."""
+    strategy = values.get("strategy") if values.get("budget") else None
     usual = {
         "by_class": 1,
         "whole_weights": 1,
@@ -39,7 +40,7 @@ def make_settings(**values: Any) -> Any:
         "keep": 2,
         "max_depth": 30,
         "min_split": 2,
-        **kernel_addresses(),  # kernels jump there, so zeros would end the process
+        **kernel_addresses(strategy),  # kernels jump there, so zeros would end the process
     }
     return make_record(SETTINGS, **{**usual, **values})
 

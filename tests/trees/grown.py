@@ -11,6 +11,7 @@ from featurewright.kernels.grammar import Grammar
 from featurewright.kernels.nodes import Target
 from featurewright.kernels.programs import UserFunctions
 from featurewright.kernels.records import SETTINGS, make_record
+from featurewright.kernels.search import RANDOM_SEARCH
 from featurewright.trees.forest import Forest, join
 from featurewright.trees.grammar import build_grammar, empty_library
 from featurewright.trees.growth import Job, grow_trees, tree_seeds
@@ -49,6 +50,7 @@ def make_job(
         "keep": 4,
         "max_depth": 20,
         "min_split": 2,
+        "strategy": RANDOM_SEARCH,
         "budget": 20,
     }
     if not by_class:

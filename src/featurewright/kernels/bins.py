@@ -317,6 +317,29 @@ def left_sum(values, row, weights, weight_row, threshold, start, stop):
 
 
 @kernel
+def left_sums(values, row, weights, weight_row, tried, start, stop, left, p):
+    """Do what `left_sum` does for all thresholds tried, into row p; values are read once."""
+    row, weight_row, first = np.uint64(row), np.uint64(weight_row), np.uint64(start)
+    t0, t1, t2, t3 = tried[0], tried[1], tried[2], tried[3]
+    t4, t5, t6, t7 = tried[4], tried[5], tried[6], tried[7]
+    a, b, c, d = _ZERO, _ZERO, _ZERO, _ZERO
+    e, f, g, h = _ZERO, _ZERO, _ZERO, _ZERO
+    for i in range(np.uint64(stop - start)):
+        x = values[row, first + i]
+        w = weights[weight_row, first + i]
+        a += w if x <= t0 else _ZERO
+        b += w if x <= t1 else _ZERO
+        c += w if x <= t2 else _ZERO
+        d += w if x <= t3 else _ZERO
+        e += w if x <= t4 else _ZERO
+        f += w if x <= t5 else _ZERO
+        g += w if x <= t6 else _ZERO
+        h += w if x <= t7 else _ZERO
+    left[p, 0], left[p, 1], left[p, 2], left[p, 3] = a, b, c, d
+    left[p, 4], left[p, 5], left[p, 6], left[p, 7] = e, f, g, h
+
+
+@kernel
 def left_packed(values, row, packed, threshold, n):
     """Sum the packed weights of the rows whose value does not exceed the threshold.
 
@@ -344,12 +367,17 @@ def left_narrow(values, row, narrow, threshold, n):
 
 
 @kernel(inline=True)
-def threshold_place(t, count, n, bits):
-    """Choose the row whose value is the t-th of so many thresholds: a random one of its part."""
-    begin = np.uint64(t) * np.uint64(n) // np.uint64(count)
-    share = np.uint64(n) // np.uint64(count)
+def part_size(n, count):
+    """Give the rows in one of so many equal parts, times 2**16."""
+    return (np.uint64(n) << np.uint64(16)) // np.uint64(count)
+
+
+@kernel(inline=True)
+def threshold_place(t, part, bits):
+    """Choose the row whose value is the t-th threshold: a random one of its part of the rows."""
     jitter = (bits >> np.uint64(t)) & np.uint64(0xFFFF)
-    return begin + (jitter * share >> np.uint64(16))
+    whole = part >> np.uint64(16)
+    return (np.uint64(t) * part + jitter * whole) >> np.uint64(16)
 
 
 @kernel

@@ -23,6 +23,7 @@ WHOLE_LIMIT = 2048  # a single boundary of whole weights up to here looks its lo
 APART = np.float32(np.inf)  # the threshold that parts known values from missing ones
 WORST = np.float32(-np.inf)  # the score of a split that is not allowed
 _ZERO = np.float32(0.0)
+_ONE = np.float32(1.0)
 _COUNTS = np.arange(WHOLE_LIMIT + 1, dtype=np.float64)
 _WHOLE = (_COUNTS * np.log2(np.maximum(_COUNTS, 1.0))).astype(np.float32)
 
@@ -63,18 +64,25 @@ def xlogx_whole(x):
 
 
 @kernel(inline=True)
-def finish_entropy(within, sides, base, whole, criterion, known):
-    """Turn sums of x log2 x into a score.
+def entropy_ratio(within, sides, base, whole, criterion):
+    """Turn sums of x log2 x into a score, as what to divide and what by.
 
     `within` sums over classes and sides, `sides` over the two sides; `base` is the class entropy
     and `whole` the x log2 x of the weight.
     """
     gain = base - sides + within
     if criterion == NORMALIZED:
-        return known * (gain + gain) / (whole - sides + base)
+        return gain + gain, whole - sides + base
     if criterion == RATIO:
-        return known * gain / (whole - sides)
-    return gain
+        return gain, whole - sides
+    return gain, _ONE
+
+
+@kernel(inline=True)
+def finish_entropy(within, sides, base, whole, criterion, known):
+    """Turn sums of x log2 x into a score: see `entropy_ratio`. Ratios count for the known rows."""
+    above, below = entropy_ratio(within, sides, base, whole, criterion)
+    return above if criterion == INFORMATION else known * above / below
 
 
 @kernel(inline=True)

@@ -11,7 +11,7 @@ from featurewright.expressions import opcodes as op
 from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS, THRESHOLDS
 from featurewright.kernels.criteria import APART, WORST
 from featurewright.kernels.grammar import Grammar
-from featurewright.kernels.jit import call_kernel, kernel, kernel_address, opened, share
+from featurewright.kernels.jit import call_kernel, kernel, kernel_address, share
 from featurewright.kernels.nodes import (
     Target,
     is_pure,
@@ -26,13 +26,16 @@ from featurewright.kernels.quick import FORM
 from featurewright.kernels.rare import MANY_STATS
 from featurewright.kernels.records import SETTINGS, STATE, make_record
 from featurewright.kernels.search import (
+    LOOK_AHEAD,
     RANDOM_SEARCH,
     REFINE,
+    STEP,
     WEIGHTED,
     Candidates,
     Library,
     Tally,
     score_candidate,
+    search_stepwise,
 )
 from featurewright.kernels.stock import SHAPES, Stock, fill_stock, search_stock
 from featurewright.kernels.sums import Bench, Rows
@@ -174,6 +177,14 @@ def make_workshop(
     )
 
 
+SEARCHERS = {
+    RANDOM_SEARCH: search_stock,
+    STEP: search_stepwise,
+    LOOK_AHEAD: search_stepwise,
+    WEIGHTED: search_weighted,
+}
+
+
 class Work(NamedTuple):
     """What kernels pass on to one another by reference while a tree grows."""
 
@@ -191,10 +202,10 @@ class Work(NamedTuple):
 
 
 @cache
-def kernel_addresses(weighted: bool = False) -> dict[str, int]:
+def kernel_addresses(strategy: int | None = None) -> dict[str, int]:
     """Give the addresses of the kernels that are called by address, as settings.
 
-    The search by weighted operators is compiled for those who use it.
+    What a search needs is compiled for those who use it.
     """
     settings, state = make_record(SETTINGS), make_record(STATE)
     shop = make_workshop(1, 1, 1, 1, settings, 1)
@@ -214,14 +225,14 @@ def kernel_addresses(weighted: bool = False) -> dict[str, int]:
         state=state,
         shop=shop,
     )
-    if weighted:
-        weigher = kernel_address(search_weighted, work, (number, number))
-        return {**kernel_addresses(), "weigher": weigher}
+    if strategy is not None:
+        searcher = kernel_address(SEARCHERS[strategy], work, (number, number))
+        filler = kernel_address(fill_stock, work, ()) if strategy == RANDOM_SEARCH else 0
+        return {**kernel_addresses(), "searcher": searcher, "filler": filler}
     score = (programs, number, number, number, number, number)
     return {
         "runner": kernel_address(run_node, work, (programs, number, number, number)),
         "scorer": kernel_address(score_candidate, work, score),
-        "stocker": kernel_address(search_stock, work, (number, number)),
     }
 
 
@@ -256,14 +267,13 @@ def find_split(work, sample, stop, grown, node):
     """Find a new node's best split and note it down; a node that stays a leaf ranks WORST."""
     start, n = grown.start[node], grown.size[node]
     leave_as_leaf(grown, node)
-    here = opened(work)
-    settings, state, rows, shop = here.settings, here.state, here.rows, here.shop
+    settings, state, rows, shop = work.settings, work.state, work.rows, work.shop
     small = n < settings.min_split or n < 2 * settings.min_rows
     if small or grown.depth[node] >= settings.max_depth or stop[0] != 0:
         return
     if settings.by_class:
         # Rows lie in order of class.
-        codes, first, last = here.target.codes, here.row_ids[start], here.row_ids[start + n - 1]
+        codes, first, last = work.target.codes, work.row_ids[start], work.row_ids[start + n - 1]
         if codes[first] == codes[last]:
             return
     n_stats = prepare_node(work, start, n)
@@ -308,8 +318,7 @@ def find_split(work, sample, stop, grown, node):
 @kernel(inline=True)
 def split_node(work, grown, node, n_nodes, evaluated):
     """Part a node's rows and make its two children."""
-    here = opened(work)
-    row_ids, settings, state, shop = here.row_ids, here.settings, here.state, here.shop
+    row_ids, settings, state, shop = work.row_ids, work.settings, work.state, work.shop
     start, n, room = grown.start[node], grown.size[node], grown.room[node]
     threshold, is_level = grown.threshold[node], grown.is_level[node]
     desk = shop.desk
@@ -352,7 +361,7 @@ def grow_tree(
     work = share(Work(shop.rows, row_ids, *table))
     sample = share(Work(shop.sampled, shop.sample_ids, *table))
     if settings.budget > 0 and settings.strategy == RANDOM_SEARCH:
-        fill_stock(settings, grammar, library, shop.found, shop.stock, state)
+        call_kernel(settings.filler, (work,))
     capacity = grown.left.shape[0]
     grown.start[0] = 0
     grown.size[0] = row_ids.shape[0] - settings.room
@@ -377,7 +386,7 @@ def grow_tree(
             return n_nodes
         node = next_node(grown.rank, shop.frontier, waiting, best_first)
         waiting -= 1
-        # Depth first, the node just searched is the next to split: its values are still there.
+        # Depth first, the node just searched is the next to split: its values are still twork.
         known = node == last_searched
         split_node(work, grown, node, n_nodes, known)
         first_new = n_nodes

@@ -10,7 +10,14 @@ import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    register_model,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +39,9 @@ def _fingerprint() -> str:
 _SOURCES = _fingerprint()
 
 
-def kernel(function: Callable[..., Any] | None = None, *, inline: bool = False) -> Any:
+def kernel(
+    function: Callable[..., Any] | None = None, *, inline: bool = False, merge: bool = False
+) -> Any:
     """Compile a function that runs without the interpreter lock and is kept on disk.
 
     Kernels make no arrays, so they are compiled without reference counting, which would otherwise
@@ -46,6 +55,9 @@ def kernel(function: Callable[..., Any] | None = None, *, inline: bool = False) 
         Whether to paste the function into its caller before compiling. Every level of calls is
         optimised again with all that it calls, so a function called from one place alone costs
         seconds of compilation if it stands by itself.
+    merge : bool
+        Whether to paste it after compiling: for a large function called from several places, which
+        is then read and typed once.
     """
 
     def compile_it(function: Callable[..., Any]) -> Any:
@@ -60,10 +72,15 @@ def kernel(function: Callable[..., Any] | None = None, *, inline: bool = False) 
             error_model="numpy",
             boundscheck=False,
             inline="always" if inline else "never",
+            forceinline=merge,
+            no_cfunc_wrapper=True,  # nothing but kernels and Python calls kernels
             _nrt=False,
         )(function)
 
     return compile_it if function is None else compile_it(function)
+
+
+_FIRST = ir.Constant(ir.IntType(32), 0)
 
 
 class Reference(types.Type):
@@ -83,7 +100,7 @@ def share(typing_context: Any, content: Any) -> Any:
 
     A tuple of arrays is hundreds of words, and a kernel that gets it as an argument has all of them
     copied with every call: at small nodes that takes longer than the work. A reference is one word,
-    and who opens it reads only what is needed. A reference stays what it is.
+    and reading a field of it reads that field alone. A reference stays what it is.
     """
     if isinstance(content, Reference):
         return content(content), lambda context, builder, signature, args: args[0]
@@ -99,23 +116,39 @@ def share(typing_context: Any, content: Any) -> Any:
     return Reference(content)(content), codegen
 
 
-@intrinsic
-def opened(typing_context: Any, reference: Any) -> Any:
-    """Give the tuple that a reference stands for."""
-    if not isinstance(reference, Reference):
-        return None
+@infer_getattr
+class ReferenceAttribute(AttributeTemplate):
+    """What a field of a shared tuple is read as: itself, or a reference to a tuple of tuples."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = context.get_value_type(reference.content)
-        place = builder.bitcast(args[0], kind.as_pointer())
-        content = ir.Constant(kind, ir.Undefined)
-        # Word by word: then the optimiser drops the words that nobody uses.
-        for path in _leaves(kind):
-            word = builder.load(_place_of(builder, place, path))
-            content = builder.insert_value(content, word, path)
-        return content
+    key = Reference
 
-    return reference.content(reference), codegen
+    def generic_resolve(self, reference: Any, name: str) -> Any:
+        """Give the type of a field."""
+        return _field_type(reference.content, name)
+
+
+@lower_getattr_generic(Reference)
+def read_field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
+    """Read a field where the tuple lies, word by word; the rest is not looked at."""
+    whole = context.get_value_type(kind.content)
+    number = ir.Constant(ir.IntType(32), kind.content.fields.index(name))
+    place = builder.gep(builder.bitcast(value, whole.as_pointer()), [_FIRST, number], inbounds=True)
+    if isinstance(_field_type(kind.content, name), Reference):
+        return builder.bitcast(place, cgutils.voidptr_t)
+    field = ir.Constant(place.type.pointee, ir.Undefined)
+    for path in _leaves(field.type):
+        word = builder.load(_place_of(builder, place, path))
+        field = builder.insert_value(field, word, path) if path else word
+    return field
+
+
+def _field_type(content: Any, name: str) -> Any:
+    """Give the type that a field of a shared tuple is read as."""
+    field = content.types[content.fields.index(name)]
+    nested = isinstance(field, types.BaseTuple) and any(
+        isinstance(part, types.BaseTuple) for part in field.types
+    )
+    return Reference(field) if nested else field
 
 
 def _leaves(kind: Any) -> Iterator[list[int]]:
@@ -134,8 +167,8 @@ def _leaves(kind: Any) -> Iterator[list[int]]:
 
 def _place_of(builder: Any, place: Any, path: list[int]) -> Any:
     """Give the address of a word."""
-    zero, number = ir.Constant(ir.IntType(32), 0), ir.IntType(32)
-    return builder.gep(place, [zero, *(ir.Constant(number, step) for step in path)], inbounds=True)
+    steps = [ir.Constant(ir.IntType(32), step) for step in path]
+    return builder.gep(place, [_FIRST, *steps], inbounds=True)
 
 
 @intrinsic

@@ -15,7 +15,7 @@ from featurewright.kernels.criteria import (
     score_boundaries,
     xlogx_whole,
 )
-from featurewright.kernels.jit import call_kernel, kernel, opened, share
+from featurewright.kernels.jit import call_kernel, kernel, share
 from featurewright.kernels.programs import LANES, gather_all, padded
 from featurewright.kernels.random import draw_unit
 from featurewright.kernels.search import (
@@ -24,7 +24,6 @@ from featurewright.kernels.search import (
     FROM_VALUES,
     choose_survivors,
     search_columns,
-    search_expressions,
 )
 from featurewright.kernels.sums import known_totals, sum_left
 
@@ -160,8 +159,7 @@ def prepare_sums(target, row_ids, start, n, centered, rows):
 @kernel
 def prepare_node(work, start, n):
     """Make the rows worked with ready for scoring; give the number of statistics."""
-    here = opened(work)
-    return prepare(here.target, here.row_ids, start, n, here.settings, here.rows)
+    return prepare(work.target, work.row_ids, start, n, work.settings, work.rows)
 
 
 @kernel(inline=True)
@@ -207,8 +205,8 @@ def loosen(settings, least, lightest, size, n):
 @kernel(inline=True)
 def halve_candidates(work, sample, start, n, n_stats):
     """Score ever fewer candidates on ever more rows until the last ones have seen all."""
-    here, zero = opened(work), np.int64(0)
-    settings, state, shop = here.settings, here.state, here.shop
+    zero = np.int64(0)
+    settings, state, shop = work.settings, work.state, work.shop
     found, tally, buffer = shop.found, shop.tally, shop.buffer
     count = state.scored
     least, lightest = settings.min_rows, settings.min_weight
@@ -225,16 +223,16 @@ def halve_candidates(work, sample, start, n, n_stats):
         count = kept
         state.best_score = WORST
         state.best_perfect = 0
-        seen, begin, stats = work, start, n_stats
+        seen, ids, begin, stats = work, work.row_ids, start, n_stats
         if size < n:
-            sample_rows(here.row_ids, start, n, size, state, shop.sample_ids)
-            seen, begin = sample, zero
+            sample_rows(work.row_ids, start, n, size, state, shop.sample_ids)
+            seen, ids, begin = sample, shop.sample_ids, zero
             stats = prepare_node(sample, begin, size)
             loosen(settings, least, lightest, size, n)
         # Many candidates share the columns: then all are gathered once, as far as there is room.
-        together = size + LANES <= buffer.shape[1] and 2 * count >= here.matrix.shape[1]
+        together = size + LANES <= buffer.shape[1] and 2 * count >= work.matrix.shape[1]
         if together:
-            gather_all(here.matrix, opened(seen).row_ids, begin, size, buffer)
+            gather_all(work.matrix, ids, begin, size, buffer)
         how = again | (FROM_BUFFER if together else FROM_VALUES)
         for place in range(count):
             k = found.order[place]
@@ -252,24 +250,23 @@ def search_node(content, sampled, start, n, n_stats):
     on more rows, and so on: the last few see all rows. `sampled` is what a sample is worked with.
     """
     work, sample = share(content), share(sampled)
-    here = opened(work)
-    settings, state = here.settings, here.state
+    settings, state = work.settings, work.state
     state.best_score = WORST
     state.best_perfect = 0
     if settings.budget > 0:
         state.scored = 0
         state.tries = 0
         halve = settings.sample > 0 and n >= settings.sample * 3 // 2
-        seen, begin, size, stats = work, start, n, n_stats
+        seen, ids, begin, size, stats = work, work.row_ids, start, n, n_stats
         least, lightest = settings.min_rows, settings.min_weight
         if halve:
             size, begin = settings.sample, np.int64(0)
-            sample_rows(here.row_ids, start, n, size, state, here.shop.sample_ids)
-            seen = sample
+            sample_rows(work.row_ids, start, n, size, state, work.shop.sample_ids)
+            seen, ids = sample, work.shop.sample_ids
             stats = prepare_node(sample, begin, size)
             loosen(settings, least, lightest, size, n)
-        gather_all(here.matrix, opened(seen).row_ids, begin, size, here.shop.buffer)
-        search_expressions(seen, settings, size, stats)
+        gather_all(work.matrix, ids, begin, size, work.shop.buffer)
+        call_kernel(settings.searcher, (seen, size, stats))
         settings.min_rows, settings.min_weight = least, lightest
         if halve and state.scored > 0:
             halve_candidates(work, sample, start, n, n_stats)

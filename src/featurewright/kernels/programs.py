@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from featurewright.expressions import opcodes as op
-from featurewright.kernels.jit import kernel, opened
+from featurewright.kernels.jit import kernel
 from featurewright.kernels.operators import apply_one, apply_two, apply_user
 
 CHUNK = 1024  # rows evaluated at a time: operands and results of one operator stay in the L1 cache
@@ -204,8 +204,7 @@ def gather_all(matrix, rows, start, n, buffer):
 @kernel
 def run_node(work, programs, k, start, n):
     """Evaluate the k-th program on a node's rows. Other kernels call this one by address."""
-    here = opened(work)
-    run_rows(programs, k, here.columns, here.row_ids, start, n, here.users, here.shop.desk)
+    run_rows(programs, k, work.columns, work.row_ids, start, n, work.users, work.shop.desk)
 
 
 @kernel(inline=True)

@@ -17,10 +17,19 @@ from featurewright.kernels.bins import (
     left_narrow,
     left_packed,
     order_key,
+    part_size,
     threshold_place,
     value_range,
 )
-from featurewright.kernels.criteria import APART, RATIO, SQUARES, WORST, finish_entropy, xlogx_whole
+from featurewright.kernels.criteria import (
+    APART,
+    INFORMATION,
+    RATIO,
+    SQUARES,
+    WORST,
+    entropy_ratio,
+    xlogx_whole,
+)
 from featurewright.kernels.jit import kernel
 from featurewright.kernels.operators import apply_two
 from featurewright.kernels.programs import combine, padded, program_length
@@ -179,10 +188,11 @@ def entropy_of(packed, bits, n_stats):
 
 
 @kernel(inline=True)
-def score_packed(left, total, bits, n_stats, entropy, criterion, known):
+def packed_ratio(left, total, bits, n_stats, entropy, criterion):
     """Score one split by entropy from packed whole class weights left of it and in all.
 
-    `entropy` is what `entropy_of` says of the total.
+    `entropy` is what `entropy_of` says of the total. The score is what the first number is divided
+    by the second.
     """
     mask = (np.uint64(1) << bits) - np.uint64(1)
     # Two sums instead of one: an addition waits for the one before it.
@@ -196,7 +206,7 @@ def score_packed(left, total, bits, n_stats, entropy, criterion, known):
         total = total >> bits
     weight, whole, base = entropy
     sides = xlogx_whole(part) + xlogx_whole(weight - part)
-    return finish_entropy(here + there, sides, base, whole, criterion, known)
+    return entropy_ratio(here + there, sides, base, whole, criterion)
 
 
 @kernel(inline=True)
@@ -229,13 +239,13 @@ def count_thresholds(n, settings, state):
 
 
 @kernel(inline=True)
-def choose_threshold(buffer, row, n, t, tries, random, settings, state):
+def choose_threshold(buffer, row, t, part, random, settings, state):
     """Choose the t-th threshold; NaN where it would leave nothing on the right."""
     if settings.random_threshold:
         spread = np.float64(state.high) - np.float64(state.low)
         drawn = np.float32(state.low + as_unit(random) * spread)
         return drawn if drawn < state.high else state.low
-    value = state.low if t == 0 else buffer[row, threshold_place(t, tries, n, random)]
+    value = state.low if t == 0 else buffer[row, threshold_place(t, part, random)]
     return value if value < state.high else _NOWHERE
 
 
@@ -249,13 +259,15 @@ def gain_apart(known, left, total, bits, n_stats, entropy, criterion, is_split, 
     missing = total - known
     if known == np.uint64(0) or missing == np.uint64(0):
         return WORST
-    apart = score_packed(known, total, bits, n_stats, entropy, criterion, _ALL)
+    above, below = packed_ratio(known, total, bits, n_stats, entropy, criterion)
+    apart = above / below
     if not apart > best_so_far:
         return WORST
     if is_split:
         for side in range(2):
             routed = left + missing if side else left
-            if score_packed(routed, total, bits, n_stats, entropy, criterion, _ALL) >= apart:
+            above, below = packed_ratio(routed, total, bits, n_stats, entropy, criterion)
+            if above / below >= apart:
                 return WORST
     return apart
 
@@ -267,13 +279,15 @@ def score_classes(buffer, row, rows, n, n_stats, settings, best_so_far, state):
     entropy = (np.uint64(rows.totals[n_stats]), rows.entropy[1], rows.entropy[0])
     known, share = total, _ALL
     part_entropy = entropy
-    score, left = WORST, np.uint64(0)
+    # The best score so far, as a ratio: comparing products is faster than dividing every time.
+    above, below, left, chosen = -_ALL, _ZERO, np.uint64(0), _NOWHERE
     tries, random = count_thresholds(n, settings, state), next_bits(state)
+    part = part_size(n, max(np.int64(1), tries))
     # Where values are missing, an infinite threshold counts the known ones first.
     for t in range(-state.missing, tries):
         threshold = _INFINITE
         if t >= 0:
-            threshold = choose_threshold(buffer, row, n, t, tries, random, settings, state)
+            threshold = choose_threshold(buffer, row, t, part, random, settings, state)
         if threshold != threshold:
             continue
         packed = count_left(buffer, row, rows, threshold, n)
@@ -282,10 +296,14 @@ def score_classes(buffer, row, rows, n, n_stats, settings, best_so_far, state):
             part_entropy = entropy_of(known, bits, n_stats)
             share = np.float32(part_entropy[0]) / np.float32(entropy[0])
             continue
-        found = score_packed(packed, known, bits, n_stats, part_entropy, criterion, share)
-        if found > score:
-            score, left = found, packed
-            state.threshold = threshold
+        gain, size = packed_ratio(packed, known, bits, n_stats, part_entropy, criterion)
+        better = gain * below > above * size
+        above, below = gain if better else above, size if better else below
+        left, chosen = packed if better else left, threshold if better else chosen
+    state.threshold = chosen
+    score = WORST
+    if below > _ZERO:
+        score = above if criterion == INFORMATION else share * above / below
     if not state.missing:
         state.perfect = np.int64(n_stats == 2 and score > WORST and parts_two(left, total, bits))
     elif not settings.missing_both:
@@ -328,11 +346,12 @@ def score_number(buffer, row, rows, n, settings, best_so_far, state):
     total, weight = all_total, all_weight
     score, left, part = WORST, _ZERO, _ZERO
     tries, random = count_thresholds(n, settings, state), next_bits(state)
+    rows_of_part = part_size(n, max(np.int64(1), tries))
     # Where values are missing, an infinite threshold sums up the known ones first.
     for t in range(-state.missing, tries):
         threshold = _INFINITE
         if t >= 0:
-            threshold = choose_threshold(buffer, row, n, t, tries, random, settings, state)
+            threshold = choose_threshold(buffer, row, t, rows_of_part, random, settings, state)
         if threshold != threshold:
             continue
         x, w = sums_left(buffer, row, rows, threshold, n)
@@ -358,7 +377,7 @@ def score_number(buffer, row, rows, n, settings, best_so_far, state):
     return score
 
 
-@kernel(inline=True)
+@kernel(merge=True)
 def score_quickly(buffer, row, rows, n, n_stats, settings, best_so_far, state):
     """Score values whose range is in the state: at a random threshold, or at a few.
 

@@ -36,8 +36,8 @@ SETTINGS = np.dtype(
         # addresses of kernels
         ("scorer", np.int64),
         ("runner", np.int64),
-        ("stocker", np.int64),
-        ("weigher", np.int64),  # 0 where operators are not weighed
+        ("searcher", np.int64),  # of expressions; 0 where there is no search
+        ("filler", np.int64),  # of the stock; 0 where there is none
     ],
     align=True,
 )

@@ -9,7 +9,7 @@ import numpy as np
 from featurewright.expressions import opcodes as op
 from featurewright.kernels.criteria import APART, ROUNDING, WORST
 from featurewright.kernels.grammar import complete, fingerprint, take_choice
-from featurewright.kernels.jit import call_kernel, kernel, opened
+from featurewright.kernels.jit import call_kernel, kernel
 from featurewright.kernels.programs import gather, program_length, run_operators
 from featurewright.kernels.random import draw_below
 from featurewright.kernels.split import refine_threshold, score_at, score_values
@@ -155,10 +155,9 @@ def score_candidate(work, programs, p, k, how, n, n_stats):
     values are in the desk already. AGAIN scores the candidate's own threshold. REFINE looks for a
     better threshold near that of the best candidate. Other kernels call this one by address.
     """
-    here = opened(work)
-    rows, settings, state, users = here.rows, here.settings, here.state, here.users
-    tally, bench, desk, buffer = here.shop.tally, here.shop.bench, here.shop.desk, here.shop.buffer
-    n_levels = here.grammar.n_levels
+    rows, settings, state, users = work.rows, work.settings, work.state, work.users
+    tally, bench, desk, buffer = work.shop.tally, work.shop.bench, work.shop.desk, work.shop.buffer
+    n_levels = work.grammar.n_levels
     row = np.int64(0)
     levels = levels_of(programs, p, n_levels)
     is_level = np.int64(levels > 0)
@@ -200,11 +199,11 @@ def search_stepwise(work, n, n_stats):
     """Build programs symbol by symbol, each symbol the next one of the best completion so far.
 
     `step` completes the prefix once before each symbol, `look_ahead` once for every valid
-    successor. Simulations repeat until the budget of score calls is spent.
+    successor. Simulations repeat until the budget of score calls is spent. Other kernels call this
+    one by address; the rows' columns are in the buffer.
     """
-    here = opened(work)
-    settings, state, grammar, found = here.settings, here.state, here.grammar, here.shop.found
-    tally = here.shop.tally
+    settings, state, grammar, found = work.settings, work.state, work.grammar, work.shop.found
+    tally = work.shop.tally
     programs, budget = found.programs, settings.budget
     width = programs.shape[1]
     # The slot after the candidates holds the best program of the simulation.
@@ -224,7 +223,7 @@ def search_stepwise(work, n, n_stats):
                 state.grammar_state = before
                 copy_program(programs, chosen, programs, k, d)
                 copy_program(found.visited, chosen, found.visited, k, d)
-                length = write_candidate(k, d, which, settings, grammar, here.library, found, state)
+                length = write_candidate(k, d, which, settings, grammar, work.library, found, state)
                 state.tries += 1
                 if not seen_before(found.seen, fingerprint(programs, k, length), state):
                     call_kernel(settings.scorer, (work, programs, k, k, FROM_BUFFER, n, n_stats))
@@ -241,24 +240,12 @@ def search_stepwise(work, n, n_stats):
 
 
 @kernel(inline=True)
-def search_expressions(work, settings, n, n_stats):
-    """Score expressions by the chosen strategy; the rows' columns are in the buffer."""
-    if settings.strategy == RANDOM_SEARCH:
-        call_kernel(settings.stocker, (work, n, n_stats))
-    elif settings.strategy == WEIGHTED:
-        call_kernel(settings.weigher, (work, n, n_stats))
-    else:
-        search_stepwise(work, n, n_stats)
-
-
-@kernel(inline=True)
 def search_columns(work, start, n, n_stats):
     """Score raw columns, drawn without replacement; constant ones do not count."""
-    here = opened(work)
-    settings, state, tally, desk = here.settings, here.state, here.shop.tally, here.shop.desk
+    settings, state, tally, desk = work.settings, work.state, work.shop.tally, work.shop.desk
     zero = np.int64(0)
-    programs, order = here.shop.found.programs, here.shop.found.order
-    remaining = np.int64(here.columns.shape[0])
+    programs, order = work.shop.found.programs, work.shop.found.order
+    remaining = np.int64(work.columns.shape[0])
     for column in range(remaining):
         order[column] = column
     for d in range(programs.shape[1]):
@@ -269,7 +256,7 @@ def search_columns(work, start, n, n_stats):
         remaining -= 1
         column = order[pick]
         order[pick] = order[remaining]
-        gather(here.columns, column, here.row_ids, start, n, desk.values, zero)
+        gather(work.columns, column, work.row_ids, start, n, desk.values, zero)
         programs[0, 0] = column
         how = FROM_VALUES | RAW
         call_kernel(settings.scorer, (work, programs, zero, zero, how, n, n_stats))

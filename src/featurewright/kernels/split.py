@@ -15,6 +15,7 @@ from featurewright.kernels.bins import (
     find_mass,
     key_codes,
     level_codes,
+    part_size,
     range_codes,
     rank_codes,
     tail_codes,
@@ -30,6 +31,7 @@ from featurewright.kernels.random import draw_below, draw_unit, next_bits
 from featurewright.kernels.rare import MANY_STATS, find_rare, score_rare
 from featurewright.kernels.sums import (
     add_left,
+    add_left_of_each,
     count_up_to,
     enough_rows,
     known_totals,
@@ -174,19 +176,18 @@ def try_thresholds(values, row, rows, n, n_stats, settings, bench, state):
     if not state.low < state.high:
         return WORST
     take_totals(values, row, rows, n, n_stats, by_class, missing, total)
-    no = np.int64(0)
     counts = left.shape[0] - 1
     if settings.min_rows > 1:
         total[counts] = np.float32(count_up_to(values, row, n, state.high))
-    bits = next_bits(state)
+    bits, part = next_bits(state), part_size(n, np.int64(THRESHOLDS))
     for t in range(THRESHOLDS):
-        threshold = state.low if t == 0 else values[row, threshold_place(t, THRESHOLDS, n, bits)]
+        threshold = state.low if t == 0 else values[row, threshold_place(t, part, bits)]
         # Nothing is right of the largest value, though rounded sums may differ by a little.
         threshold = threshold if threshold < state.high else np.float32(np.nan)
         bench.tried[t] = threshold
-        add_left(values, row, rows, n, n_stats, by_class, threshold, no, left, t)
         if settings.min_rows > 1:
             left[counts, t] = np.float32(count_up_to(values, row, n, threshold))
+    add_left_of_each(values, row, rows, n, n_stats, by_class, bench.tried, left)
     few = np.int64(THRESHOLDS)
     return choose_boundary(rows, n_stats, settings, bench, few, few, state)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from featurewright.expressions import opcodes as op
 from featurewright.kernels.grammar import fingerprint
-from featurewright.kernels.jit import call_kernel, kernel, opened
+from featurewright.kernels.jit import call_kernel, kernel, share
 from featurewright.kernels.quick import OTHER, is_quick, note_form, run_form, score_quickly
 from featurewright.kernels.random import draw_below
 from featurewright.kernels.search import (
@@ -77,12 +77,15 @@ def sort_by_shape(stock):
 
 
 @kernel
-def fill_stock(settings, grammar, library, found, stock, state):
+def fill_stock(content):
     """Draw complete random programs to choose a tree's candidates from.
 
-    The list of draws has a program as often as the grammar drew it, under one number.
+    The list of draws has a program as often as the grammar drew it, under one number. Other kernels
+    call this one by address.
     """
-    zero = np.int64(0)
+    work, zero = share(content), np.int64(0)
+    settings, state, grammar = work.settings, work.state, work.grammar
+    found, stock = work.shop.found, work.shop.stock
     width = found.programs.shape[1]
     mask = np.uint64(stock.table.shape[0] - 1)
     for place in range(np.uint64(stock.table.shape[0])):
@@ -90,7 +93,7 @@ def fill_stock(settings, grammar, library, found, stock, state):
     distinct = np.int64(0)
     for draw in range(stock.drawn.shape[0]):
         state.grammar_state = 0
-        length = write_candidate(zero, zero, zero, settings, grammar, library, found, state)
+        length = write_candidate(zero, zero, zero, settings, grammar, work.library, found, state)
         place = (fingerprint(found.programs, zero, length) >> np.uint64(20)) & mask
         while stock.table[place] >= 0:
             if same_program(found.programs, zero, stock.programs, np.int64(stock.table[place])):
@@ -115,13 +118,12 @@ def search_stock(work, n, n_stats):
     has left goes through the list one by one. The first part is a random one, because a perfect
     split ends the search.
     """
-    here = opened(work)
-    rows, settings, state, grammar = here.rows, here.settings, here.state, here.grammar
+    rows, settings, state, grammar = work.rows, work.settings, work.state, work.grammar
     found, tally, buffer, stock = (
-        here.shop.found,
-        here.shop.tally,
-        here.shop.buffer,
-        here.shop.stock,
+        work.shop.found,
+        work.shop.tally,
+        work.shop.buffer,
+        work.shop.stock,
     )
     size = np.int64(stock.draws.shape[0])
     width = found.programs.shape[1]

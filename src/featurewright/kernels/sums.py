@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from featurewright.kernels.bins import equal_sum, known_sum, left_packed, left_sum
+from featurewright.kernels.bins import equal_sum, known_sum, left_packed, left_sum, left_sums
 from featurewright.kernels.jit import kernel
 
 _ZERO = np.float32(0.0)
@@ -98,6 +98,26 @@ def add_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left,
         unpack_left(packed, n_stats, rows, left, column)
     else:
         sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, column)
+
+
+@kernel(inline=True)
+def add_left_of_each(values, row, rows, n, n_stats, by_class, tried, left):
+    """Sum what lies left of each threshold tried into a column of its own."""
+    if rows.packing[0] > 0 and not rows.packing[2]:
+        for t in range(tried.shape[0]):
+            packed = left_packed(values, row, rows.packed, tried[t], n)
+            unpack_left(packed, n_stats, rows, left, t)
+        return
+    for p in range(n_stats + 1 - by_class):
+        start = rows.segments[p] if by_class else 0
+        stop = rows.segments[p + 1] if by_class else n
+        left_sums(values, row, rows.weights, 0 if by_class else p, tried, start, stop, left, p)
+    if by_class:
+        for t in range(tried.shape[0]):
+            weight = _ZERO
+            for p in range(n_stats):
+                weight += left[p, t]
+            left[n_stats, t] = weight
 
 
 @kernel

@@ -10,7 +10,7 @@ import numpy as np
 from featurewright.expressions import opcodes as op
 from featurewright.kernels.criteria import NORMALIZED, RATIO, SQUARES
 from featurewright.kernels.grammar import fingerprint
-from featurewright.kernels.jit import call_kernel, kernel, opened
+from featurewright.kernels.jit import call_kernel, kernel
 from featurewright.kernels.programs import program_length, takes_one
 from featurewright.kernels.random import draw_below, draw_unit
 from featurewright.kernels.search import (
@@ -331,15 +331,14 @@ def search_weighted(work, n, n_stats):
     Raw columns come first because of two candidates that score alike the first one stays. Other
     kernels call this one by address; the rows' columns are in the buffer.
     """
-    here = opened(work)
-    rows, settings, state, users = here.rows, here.settings, here.state, here.users
+    rows, settings, state, users = work.rows, work.settings, work.state, work.users
     found, tally, desk, weighing = (
-        here.shop.found,
-        here.shop.tally,
-        here.shop.desk,
-        here.shop.weighing,
+        work.shop.found,
+        work.shop.tally,
+        work.shop.desk,
+        work.shop.weighing,
     )
-    programs, budget, n_levels = found.programs, settings.budget, here.grammar.n_levels
+    programs, budget, n_levels = found.programs, settings.budget, work.grammar.n_levels
     zero, node = np.int64(0), weighing.node[0]
     n_above = look_above(weighing, n_levels, users, desk.stack)
     for d in range(programs.shape[1]):

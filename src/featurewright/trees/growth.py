@@ -24,7 +24,7 @@ from featurewright.kernels.grow import (
 from featurewright.kernels.nodes import Target
 from featurewright.kernels.programs import UserFunctions
 from featurewright.kernels.records import STATE, make_record
-from featurewright.kernels.search import WEIGHTED, Library
+from featurewright.kernels.search import Library
 from featurewright.kernels.weighted import Weighing, begin_tree
 from featurewright.trees.forest import Forest, tree_from_grown
 from featurewright.trees.threads import Halt, run_in_threads
@@ -167,7 +167,8 @@ def grow_one(
     settings["room"] = MISSING_ROOM * n_rows if settings["missing_both"] else 0
     rows = np.empty(n_rows + int(settings["room"]), np.int32)
     rows[:n_rows] = sample.rows
-    for name, address in kernel_addresses(bool(settings["strategy"] == WEIGHTED)).items():
+    strategy = int(settings["strategy"]) if settings["budget"] > 0 else None
+    for name, address in kernel_addresses(strategy).items():
         settings[name] = address
     rooms = Rooms(n_rows) if rooms is None else rooms
     grown, shop = room = rooms.take(job)
