@@ -13,6 +13,7 @@ from tests.naive import bins as naive
 from featurewright.kernels.bins import (
     EXACT_ROWS,
     MAX_BINS,
+    THRESHOLDS,
     accumulate,
     add_to_bins,
     bin_edges,
@@ -22,6 +23,7 @@ from featurewright.kernels.bins import (
     key_codes,
     known_sum,
     left_sum,
+    left_sums,
     level_codes,
     range_codes,
     rank_codes,
@@ -297,5 +299,10 @@ def test_sums_of_sides(x, data):
     part, w = x[start:stop], weights[1, start:stop]
     values = as_values(x)
     assert left_sum(values, 0, weights, 1, at, start, stop) == w[part <= at].sum()
+    tried = np.append(np.resize(x, THRESHOLDS - 1), at).astype(np.float32)  # NaN among them
+    left = np.full((3, MAX_BINS), 7, np.float32)
+    left_sums(values, 0, weights, 1, tried, start, stop, left, 2)
+    assert left[2, :THRESHOLDS].tolist() == [w[part <= t].sum() for t in tried]
+    assert (left[:2] == 7).all() and (left[2, THRESHOLDS:] == 7).all()
     assert equal_sum(values, 0, weights, 1, at, start, stop) == w[part == at].sum()
     assert known_sum(values, 0, weights, 1, start, stop) == w[~np.isnan(part)].sum()
