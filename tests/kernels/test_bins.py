@@ -303,6 +303,7 @@ def test_sums_of_sides(x, data):
     left = np.full((3, MAX_BINS), 7, np.float32)
     left_sums(values, 0, weights, 1, tried, start, stop, left, 2)
     assert left[2, :THRESHOLDS].tolist() == [w[part <= t].sum() for t in tried]
-    assert (left[:2] == 7).all() and (left[2, THRESHOLDS:] == 7).all()
+    assert (left[:2] == 7).all()
+    assert (left[2, THRESHOLDS:] == 7).all()
     assert equal_sum(values, 0, weights, 1, at, start, stop) == w[part == at].sum()
     assert known_sum(values, 0, weights, 1, start, stop) == w[~np.isnan(part)].sum()
