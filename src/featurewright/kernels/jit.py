@@ -131,11 +131,11 @@ class ReferenceAttribute(AttributeTemplate):
 def read_field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
     """Read a field where the tuple lies, word by word; the rest is not looked at."""
     whole = context.get_value_type(kind.content)
-    number = ir.Constant(ir.IntType(32), kind.content.fields.index(name))
-    place = builder.gep(builder.bitcast(value, whole.as_pointer()), [_FIRST, number], inbounds=True)
+    number = kind.content.fields.index(name)
+    place = _place_of(builder, builder.bitcast(value, whole.as_pointer()), [number])
     if isinstance(_field_type(kind.content, name), Reference):
         return builder.bitcast(place, cgutils.voidptr_t)
-    field = ir.Constant(place.type.pointee, ir.Undefined)
+    field = ir.Constant(whole.elements[number], ir.Undefined)
     for path in _leaves(field.type):
         word = builder.load(_place_of(builder, place, path))
         field = builder.insert_value(field, word, path) if path else word
