@@ -32,14 +32,17 @@ from featurewright.tables import EncodedTable
 POOL = 200  # formulas of a method that selection looks at
 _FOREST_TREES = 60
 _FOREST_DEPTH = 3  # formulas near the roots say most to other models
-_ROUNDS = 4
+_ROUNDS = 8
 _ROUND_TREES = 15
 _ROUND_COLUMNS = 10  # formulas of each round that the next one's linear model has
 _MAX_OUTPUTS = 10  # columns of a target that forests grow on
 _MAX_BUDGET = 300
 _MAX_SEED = 2**31 - 1
 _FC_TREES = 5
-_OPERATORS = ("add", "sub", "mul", "div", "log", "sqrt", "square", "abs", "min", "max")
+_OPERATORS = (
+    *("add", "sub", "mul", "div", "log", "sqrt", "square", "abs", "min", "max"),
+    *("gaussian", "less"),  # bumps and steps, which products cannot make
+)
 _BOOSTED_ROUNDS = 100
 _ENSEMBLE_ROWS = 20_000
 _VOTING_TREES = 100
