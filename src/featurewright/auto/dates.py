@@ -13,12 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 Seconds = NDArray[np.float64]
+Parts = tuple[int, int, int, int, int, int]  # year, month, day, hour, minute, second
 
 DAY = 86_400.0
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?")
+_CLOCK = r"(?: (\d{1,2}):(\d{2})(?::(\d{2}))?(?: ?([AaPp])[Mm])?)?"
+_NUMBERS = re.compile(r"(\d{1,4})([/.-])(\d{1,2})\2(\d{1,4})" + _CLOCK)
+_DAY_MONTH = re.compile(r"(\d{1,2})(?: ([A-Za-z]{3,9}),? |-([A-Za-z]{3,9})-)(\d{4})" + _CLOCK)
+_MONTH_DAY = re.compile(r"([A-Za-z]{3,9}) (\d{1,2}),? (\d{4})" + _CLOCK)
+_NAMES = (
+    *("january", "february", "march", "april", "may", "june", "july", "august"),
+    *("september", "october", "november", "december"),
+)
+_MONTHS = {
+    written: number for number, name in enumerate(_NAMES, start=1) for written in (name, name[:3])
+}
 _LOOKED_AT = 200  # labels looked at before a whole column of text is read as dates
 _SHARE = 0.95  # of the labels that must be dates
 
@@ -27,8 +39,37 @@ class TimeKind(Enum):
     """What a column of times holds."""
 
     DATE = "date"
+    DAY_FIRST = "date written like 31/12/2024"
+    MONTH_FIRST = "date written like 12/31/2024"
+    YEAR_FIRST = "date written like 2024/12/31"
+    NAMED_MONTH = "date written like 31 Dec 2024"
     DURATION = "duration"
     TIME = "time"
+
+    @property
+    def is_date(self) -> bool:
+        """Whether it is a date, however it is written."""
+        return self not in (TimeKind.DURATION, TimeKind.TIME)
+
+
+_DATE_FORMS = {
+    TimeKind.DAY_FIRST: ("%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y"),
+    TimeKind.MONTH_FIRST: ("%m/%d/%Y", "%m.%d.%Y", "%m-%d-%Y"),
+    TimeKind.YEAR_FIRST: ("%Y/%m/%d", "%Y.%m.%d", "%Y-%m-%d"),
+    TimeKind.NAMED_MONTH: tuple(
+        form.replace("%b", month)
+        for month in ("%b", "%B")
+        for form in ("%d %b %Y", "%d-%b-%Y", "%d %b, %Y", "%b %d, %Y", "%b %d %Y")
+    ),
+}
+
+
+def written_forms(kind: TimeKind) -> list[str]:
+    """Give the ways in which dates of a kind of text are written, for functions like strptime."""
+    times = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M%p", "%I:%M:%S %p", "%I:%M:%S%p")
+    return [
+        f"{date}{time}" for date in _DATE_FORMS[kind] for time in ("", *(f" {t}" for t in times))
+    ]
 
 
 def time_kind(series: nw.Series) -> TimeKind | None:
@@ -42,8 +83,8 @@ def time_kind(series: nw.Series) -> TimeKind | None:
         return TimeKind.TIME
     if dtype == nw.Object:
         return _kind_of_objects(series)
-    if dtype in (nw.String, nw.Categorical, nw.Enum) and _is_iso_text(series):
-        return TimeKind.DATE
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        return _kind_of_text(series)
     return None
 
 
@@ -57,32 +98,84 @@ def _kind_of_objects(series: nw.Series) -> TimeKind | None:
     ):
         if types and all(issubclass(found, wanted) for found in types):
             return kind
-    if types == {str} and _is_iso_text(series):
-        return TimeKind.DATE
-    return None
+    return _kind_of_text(series) if types == {str} else None
 
 
-def _is_iso_text(series: nw.Series) -> bool:
-    """Tell whether nearly all labels are dates such as 2024-05-31 or 2024-05-31T10:15:00."""
-    labels = [str(label) for label in series.drop_nulls().unique().to_list()]
-    if not labels or not _mostly_dates(labels[:_LOOKED_AT]):
-        return False
-    return _mostly_dates(labels)
+def _kind_of_text(series: nw.Series) -> TimeKind | None:
+    """Tell how nearly all labels write dates; None where they do not, or not in one way.
+
+    Days up to the twelfth may be months. Where all are, slashes are read as Americans write them
+    and points and hyphens as others do.
+    """
+    labels = sorted({str(label).strip() for label in series.drop_nulls().unique().to_list()})
+    kinds = [TimeKind.DATE, TimeKind.YEAR_FIRST, TimeKind.NAMED_MONTH]
+    slashes = bool(labels) and "/" in labels[0]
+    either = (TimeKind.MONTH_FIRST, TimeKind.DAY_FIRST)
+    kinds += either if slashes else reversed(either)
+    step = max(1, len(labels) // _LOOKED_AT)
+    likely = [kind for kind in kinds if labels and _share_of_dates(labels[::step], kind) >= _SHARE]
+    shares = {kind: _share_of_dates(labels, kind) for kind in likely}
+    best = max(shares, key=lambda kind: shares[kind], default=None)  # the first of equals
+    return best if best is not None and shares[best] >= _SHARE else None
 
 
-def _mostly_dates(labels: list[str]) -> bool:
-    """Tell whether the share of dates among labels is large enough."""
-    return sum(_from_text(label) is not None for label in labels) >= _SHARE * len(labels)
+def _share_of_dates(labels: list[str], kind: TimeKind) -> float:
+    """Give the share of labels that are dates written in a way."""
+    return sum(_from_text(label, kind) is not None for label in labels) / len(labels)
 
 
-def _from_text(label: str) -> float | None:
-    """Read one date; None where it is none."""
-    if not _ISO.fullmatch(label):
-        return None
+def _from_text(label: str, kind: TimeKind) -> float | None:
+    """Read one date that is written in a way; None where it is none."""
+    label = label.strip()
     try:
-        return _from_object(dt.datetime.fromisoformat(label))
+        if kind is TimeKind.DATE:
+            return _from_object(dt.datetime.fromisoformat(label)) if _ISO.fullmatch(label) else None
+        found = _named_parts(label) if kind is TimeKind.NAMED_MONTH else _parts(label, kind)
+        return None if found is None else _from_object(dt.datetime(*found))
     except ValueError:  # such as the thirtieth of February
         return None
+
+
+def _parts(label: str, kind: TimeKind) -> Parts | None:
+    """Read year, month, day and time from a date of numbers; None where it is none."""
+    found = _NUMBERS.fullmatch(label)
+    if not found:
+        return None
+    first, _, second, third, *clock = found.groups()
+    day, month, year = first, second, third
+    if kind is TimeKind.YEAR_FIRST:
+        day, year = third, first
+    elif kind is TimeKind.MONTH_FIRST:
+        day, month = second, first
+    if len(year) != 4 or len(day) > 2 or len(month) > 2:
+        return None
+    return int(year), int(month), int(day), *_clock(clock)
+
+
+def _named_parts(label: str) -> Parts | None:
+    """Read year, month, day and time from a date with an English month; None where it is none."""
+    found = _DAY_MONTH.fullmatch(label)
+    if found:
+        day, spaced, joined, year, *clock = found.groups()
+        month = spaced or joined
+    else:
+        found = _MONTH_DAY.fullmatch(label)
+        if not found:
+            return None
+        month, day, year, *clock = found.groups()
+    number = _MONTHS.get(month.lower())
+    return None if number is None else (int(year), number, int(day), *_clock(clock))
+
+
+def _clock(found: list[str | None]) -> tuple[int, int, int]:
+    """Read hours, minutes and seconds; midnight where there are none."""
+    hour, minute, second, half = found
+    hours = int(hour or 0)
+    if half:
+        if not 1 <= hours <= 12:
+            raise ValueError(f"There is no {hours} {half}m.")
+        hours = hours % 12 + (12 if half in "pP" else 0)
+    return hours, int(minute or 0), int(second or 0)
 
 
 def _from_object(value: Any) -> float:
@@ -102,9 +195,10 @@ def read_seconds(name: str, series: nw.Series, kind: TimeKind) -> Seconds:
     """Turn a column of times into seconds: of dates, since 1970; what cannot be read is NaN."""
     if series.null_count() == len(series):
         return np.full(len(series), np.nan)
-    found = time_kind(series)
     text = series.dtype in (nw.String, nw.Categorical, nw.Enum)
-    if found is not kind and not (kind is TimeKind.DATE and (text or series.dtype == nw.Object)):
+    found = None if text else time_kind(series)
+    may_be_text = text or series.dtype == nw.Object
+    if found is not kind and not (kind.is_date and (may_be_text or found is TimeKind.DATE)):
         raise TypeError(
             f"Column {name!r} has the dtype {series.dtype}, but it held a {kind.value} when the "
             f"model was fitted: convert it to a {kind.value} first."
@@ -113,7 +207,7 @@ def read_seconds(name: str, series: nw.Series, kind: TimeKind) -> Seconds:
         return _seconds_of_dates(series)
     if series.dtype == nw.Duration:
         return _floats(series.dt.total_microseconds()) / 1e6
-    return _one_by_one(series)
+    return _one_by_one(series, kind)
 
 
 def _seconds_of_dates(series: nw.Series) -> Seconds:
@@ -130,7 +224,7 @@ def _floats(series: nw.Series) -> Seconds:
     return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
-def _one_by_one(series: nw.Series) -> Seconds:
+def _one_by_one(series: nw.Series, kind: TimeKind) -> Seconds:
     """Convert text and Python objects, each distinct value once."""
     missing = series.is_null().to_numpy()
     known: dict[Any, float] = {}
@@ -139,7 +233,7 @@ def _one_by_one(series: nw.Series) -> Seconds:
         if gone:
             continue
         if value not in known:
-            read = _from_text(value) if isinstance(value, str) else _read_object(value)
+            read = _from_text(value, kind) if isinstance(value, str) else _read_object(value)
             known[value] = np.nan if read is None else read
         out[row] = known[value]
     return out

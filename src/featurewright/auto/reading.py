@@ -233,7 +233,7 @@ def _derive(
     """List the columns that dates, durations and times become: those that vary."""
     derived = []
     for name, values in seconds.items():
-        if kinds[name] is not TimeKind.DATE:
+        if not kinds[name].is_date:
             derived.append(DerivedColumn(_free(f"{name}: seconds", taken), name, "seconds"))
             continue
         for part, found in date_parts(values).items():
@@ -241,7 +241,7 @@ def _derive(
                 derived.append(DerivedColumn(_free(f"{name}: {part}", taken), name, part))
         base = float(np.floor(np.nanmin(values) / DAY))
         derived.append(DerivedColumn(_free(f"{name}: days", taken), name, "days", "", base))
-    dates = [name for name in seconds if kinds[name] is TimeKind.DATE]
+    dates = [name for name in seconds if kinds[name].is_date]
     if len(dates) <= _MAX_DATES:
         derived += [
             DerivedColumn(_free(f"{later} - {earlier}", taken), later, "difference", earlier)

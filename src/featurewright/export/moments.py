@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from featurewright.auto.dates import TimeKind, written_forms
 from featurewright.expressions.sql_form import (
     Sql,
     case,
@@ -74,6 +75,8 @@ def read_moment(name: str, what: str, dialect: str) -> Sql:
     """Write a column of dates, durations or times of day as seconds, NULL where it is none."""
     exp = sqlglot()
     column = quoted(name, column=True)
+    if what.startswith("date "):
+        return _written(name, what, dialect)
     if dialect == "sqlite":
         return _in_sqlite(name, what)
     if what != "date" and dialect not in ("duckdb", "postgres"):
@@ -136,6 +139,22 @@ def _typed(value: Sql, name: str) -> Sql:
     """Write a cast of BigQuery's that gives NULL for what cannot be read."""
     exp = sqlglot()
     return exp.TryCast(this=value, to=exp.DataType(this=exp.DataType.Type.TIMESTAMPTZ))
+
+
+def _written(name: str, what: str, dialect: str) -> Sql:
+    """Write text that holds dates, written in one of several ways, as seconds."""
+    exp = sqlglot()
+    if dialect != "duckdb":
+        raise ValueError(
+            f"Column {name!r} held a {what}, which can be read in duckdb, but not in {dialect}; "
+            "turn it into a date, or into text such as 2024-12-31, before the fit."
+        )
+    forms = exp.Array(expressions=[text(form) for form in written_forms(TimeKind(what))])
+    label = exp.Cast(this=quoted(name, column=True), to=kind("TEXT"))
+    stamp = _call("TRY_STRPTIME", label, forms)
+    # Years of two digits are none to us and ancient to the database.
+    recent = exp.GTE(this=_call("YEAR", stamp.copy()), expression=number(1000.0))
+    return case((recent, _millionth(_call("EPOCH_US", stamp))))
 
 
 def _call(name: str, *values: Sql) -> Sql:
