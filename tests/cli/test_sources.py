@@ -140,7 +140,7 @@ def test_columns_without_a_name_are_numbered(tmp_path):
         (b" \n\n", "is empty"),
         (b"a,b\n", "has no rows"),
         (b"a,a\n1,2\n", "more than one column called 'a'"),
-        (b"a,b\n1,2\n3,4,5\n", "more fields than the header"),
+        (b"a,b\n1,2\n3,4,5\n", "line 3 has 3 fields, more fields than the header's 2"),
         (b"FEA1....", "old Feather"),
     ],
 )

@@ -99,7 +99,7 @@ class Source:
                     yield from self._columns()
         except pl.exceptions.PolarsError as error:
             raise UserError(
-                f"{self.path} cannot be read as {self.kind}: {_cause(error)}"
+                f"{self.path} cannot be read as {self.kind}: {self._cause(error)}"
             ) from error
 
     def _csv(self) -> Iterator[pl.DataFrame]:
@@ -143,6 +143,27 @@ class Source:
         frame.columns = names
         return frame.with_columns(pl.all().str.strip_chars())
 
+    def _cause(self, error: Exception) -> str:
+        """Say in a sentence what polars stumbled over."""
+        lines = str(error).strip().splitlines() or ["unknown reason"]
+        if "more fields than defined" in lines[0]:
+            return f"{self._long_row()}; look for an unquoted delimiter in it."
+        return lines[0].rstrip(".") + "."
+
+    def _long_row(self) -> str:
+        """Say which row has more fields than the first one."""
+        with open_bytes(self.path, self.compression) as stream:
+            text = io.TextIOWrapper(io.BytesIO(stream.read()), "utf-8", "replace", newline="")
+        rows = csv.reader(text, delimiter=self.delimiter)
+        first: list[str] = next((row for row in rows if row), [])
+        for row in rows:
+            if len(row) > len(first):
+                there, here = len(row), len(first)
+                return (
+                    f"line {rows.line_num} has {there} fields, more fields than the header's {here}"
+                )
+        return "a row has more fields than the header"
+
     def _json_lines(self) -> Iterator[pl.DataFrame]:
         """Read blocks of whole lines."""
         with open_bytes(self.path, self.compression) as stream:
@@ -169,14 +190,6 @@ def _in_order(names: list[str], data: bytes) -> list[str]:
     first = data.lstrip().split(b"\n", 1)[0]
     known = [name for name in json.loads(first) if name in names]
     return [*known, *sorted(set(names).difference(known))]
-
-
-def _cause(error: Exception) -> str:
-    """Say in a sentence what polars stumbled over."""
-    lines = str(error).strip().splitlines() or ["unknown reason"]
-    if "more fields than defined" in lines[0]:
-        return "a row has more fields than the header; look for an unquoted delimiter in it."
-    return lines[0].rstrip(".") + "."
 
 
 def open_table(path: Path, *, delimiter: str | None = None, header: bool = True) -> Source:
