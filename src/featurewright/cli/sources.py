@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -153,15 +154,13 @@ class Source:
     def _long_row(self) -> str:
         """Say which row has more fields than the first one."""
         with open_bytes(self.path, self.compression) as stream:
-            text = io.TextIOWrapper(io.BytesIO(stream.read()), "utf-8", "replace", newline="")
-        rows = csv.reader(text, delimiter=self.delimiter)
-        first: list[str] = next((row for row in rows if row), [])
-        for row in rows:
-            if len(row) > len(first):
-                there, here = len(row), len(first)
-                return (
-                    f"line {rows.line_num} has {there} fields, more fields than the header's {here}"
-                )
+            text = codecs.getreader("utf-8")(stream, "replace")
+            rows = csv.reader(text, delimiter=self.delimiter)
+            width = len(next((row for row in rows if row), []))
+            for row in rows:
+                if len(row) > width:
+                    place = f"line {rows.line_num} has {len(row)} fields"
+                    return f"{place}, more fields than the header's {width}"
         return "a row has more fields than the header"
 
     def _json_lines(self) -> Iterator[pl.DataFrame]:
