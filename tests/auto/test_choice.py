@@ -190,3 +190,12 @@ def test_further_folds_are_others():
     assert further_folds(KFold(3), y, None, "classification", 0) == []
     assert further_folds(3, y, np.arange(60) // 4, "classification", 0) == []
     assert further_folds(3, np.arange(5000) % 2, None, "classification", 0) == []
+
+
+def test_a_choice_that_varies_wildly_does_not_stand_for_the_best():
+    steady = np.array([0.05, 0.06, 0.05, 0.06, 0.05])
+    wild = np.array([0.30, -0.25, 0.28, -0.20, 0.13])
+    gains = {"steady": steady, "wild": wild}
+    # By its mean it is near enough, and it has fewer columns.
+    assert choose(gains, {"steady": 50, "wild": 5}, 0.25).key == "steady"
+    assert choose({"wild": wild}, {"wild": 5}, 0.25).key is None

@@ -44,16 +44,16 @@ def corrected_error(gains: Array, test_share: float) -> float:
     return float(np.sqrt(gains.var(ddof=1) * (1.0 / len(gains) + test_share)))
 
 
-def best_key(gains: Mapping[Any, Array], sizes: Mapping[Any, int]) -> Any:
-    """Give the choice with the fewest columns among those about as good as the best one."""
+def best_keys(gains: Mapping[Any, Array], sizes: Mapping[Any, int]) -> list[Any]:
+    """Give the choices that are about as good as the best one, those with few columns first."""
     best = max(gains, key=lambda key: (gains[key].mean(), -sizes[key]))
-    close = []
+    close = [best]
     for key, found in gains.items():
         behind = gains[best] - found
         noise = behind.std(ddof=1) / np.sqrt(len(behind)) if len(behind) > 1 else 0.0
-        if behind.mean() <= _CLOSE * noise:
+        if key != best and behind.mean() <= _CLOSE * noise:
             close.append(key)
-    return min(close, key=lambda key: (sizes[key], -gains[key].mean())) if close else best
+    return sorted(close, key=lambda key: (sizes[key], -gains[key].mean()))
 
 
 def choose(
@@ -95,16 +95,21 @@ def choose(
     nothing = Choice(None, np.zeros(max(0, n_proofs)))
     if n_proofs < 2:
         return nothing
-    key = best_key(gains, sizes)
-    found = gains[key][n_first:]
     needed = float(student.ppf(sure, n_proofs - 1))  # 1.2 for five folds, more for fewer
-    if not found.mean() > needed * corrected_error(found, test_share):
+
+    def is_sure(key: Any) -> bool:
+        found = gains[key][n_first:]
+        return bool(found.mean() > needed * corrected_error(found, test_share))
+
+    # One that varies wildly from fold to fold is near the best by chance alone: it is passed over.
+    key = next((key for key in best_keys(gains, sizes) if is_sure(key)), None)
+    if key is None:
         return nothing
     honest = np.empty(n_proofs)
     for proof in range(n_proofs):
         fold = n_first + proof
         others = {other: np.delete(values, fold) for other, values in gains.items()}
-        honest[proof] = gains[best_key(others, sizes)][fold]
+        honest[proof] = gains[best_keys(others, sizes)[0]][fold]
     if honest.mean() <= 0.0:
         return nothing
     return Choice(key, honest)
