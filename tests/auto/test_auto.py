@@ -15,6 +15,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import Ridge
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 
 from featurewright import AutoFeatures
@@ -396,3 +397,11 @@ def test_events_are_heard():
     assert {event["method"] for event in EVENTS} == {"original", "batch"}
     assert EVENTS[-1]["stage"] == "done"
     assert EVENTS[-1]["best_score"] > EVENTS[-1]["baseline"]
+
+
+def test_score_is_that_of_the_model():
+    auto = quick(scoring="balanced_accuracy").fit(X, PRODUCT)
+    expected = balanced_accuracy_score(PRODUCT, auto.predict(X))
+    assert auto.score(X, PRODUCT) == pytest.approx(expected)
+    own = quick(scoring=lambda model, rows, y: 7.0).fit(X, PRODUCT)
+    assert own.score(X, PRODUCT) == 7.0

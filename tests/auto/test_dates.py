@@ -90,6 +90,22 @@ def test_a_column_of_text_becomes_parts_of_dates(tmp_path):
         to_sql(auto, "rows", "sqlite")
 
 
+def test_dates_of_another_type_are_read_too():
+    labels = [day.strftime("%m/%d/%Y") for day in DAYS]
+    auto = AutoFeatures(methods="batch", time_budget=2, cv=3, random_state=0)
+    auto.fit(pl.DataFrame({"when": labels}), np.arange(len(DAYS)) % 3 == 0)
+    expected = auto.transform(pl.DataFrame({"when": labels}))
+    days = pl.Series("when", [day.date() for day in DAYS])
+    iso = pl.Series("when", [day.date().isoformat() for day in DAYS])
+    for column in (days, iso):
+        rows = column.to_frame()
+        np.testing.assert_array_equal(auto.transform(rows), expected)
+        connection = duckdb.connect()
+        connection.register("rows", rows)
+        found = connection.sql(to_sql(auto, "rows", "duckdb")).pl()
+        np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-9)
+
+
 HOSTILE = {
     TimeKind.DAY_FIRST: [
         "1/2/2024",

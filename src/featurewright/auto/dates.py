@@ -66,10 +66,10 @@ _DATE_FORMS = {
 
 def written_forms(kind: TimeKind) -> list[str]:
     """Give the ways in which dates of a kind of text are written, for functions like strptime."""
-    times = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M%p", "%I:%M:%S %p", "%I:%M:%S%p")
-    return [
-        f"{date}{time}" for date in _DATE_FORMS[kind] for time in ("", *(f" {t}" for t in times))
-    ]
+    times = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M%p", " %I:%M:%S %p", " %I:%M:%S%p")
+    iso = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", "T%H:%M", "T%H:%M:%S", "T%H:%M:%S.%f")
+    forms = [f"{date}{time}" for date in _DATE_FORMS[kind] for time in times]
+    return list(dict.fromkeys([*forms, *(f"%Y-%m-%d{time}" for time in iso)]))
 
 
 def time_kind(series: nw.Series) -> TimeKind | None:
@@ -125,11 +125,13 @@ def _share_of_dates(labels: list[str], kind: TimeKind) -> float:
 
 
 def _from_text(label: str, kind: TimeKind) -> float | None:
-    """Read one date that is written in a way; None where it is none."""
+    """Read one date that is written in a way, or as 2024-12-31; None where it is none."""
     label = label.strip()
     try:
+        if _ISO.fullmatch(label):
+            return _from_object(dt.datetime.fromisoformat(label))
         if kind is TimeKind.DATE:
-            return _from_object(dt.datetime.fromisoformat(label)) if _ISO.fullmatch(label) else None
+            return None
         found = _named_parts(label) if kind is TimeKind.NAMED_MONTH else _parts(label, kind)
         return None if found is None else _from_object(dt.datetime(*found))
     except ValueError:  # such as the thirtieth of February

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.metrics import get_scorer
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -410,6 +411,25 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         """
         columns = self._columns(X)
         return np.asarray(self.model_.predict(columns))
+
+    @available_if(_model_has("predict"))
+    def score(self, X: Any, y: Any) -> float:
+        """Score the predictions for rows by `scoring_`: higher is better.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their true targets.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring_)
+        return float(scorer(self.model_, self._columns(X), y))
 
     @available_if(_model_has("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

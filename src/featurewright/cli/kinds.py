@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
@@ -17,6 +17,7 @@ NULLS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 
 _DECIMAL_COMMA = r"^[-+]?\d*,\d+$|^[-+]?\d+$"
 _CODE = r"^[-+]?0\d"
+_FEW = 0.1  # share of cells that are no numbers in a column that was meant to be of numbers
 
 
 class Kind(Enum):
@@ -37,6 +38,21 @@ def find_types(frame: pl.DataFrame, nulls: Iterable[str] = NULLS) -> pl.DataFram
     return frame.with_columns(
         _found(with_nulls(series, missing)) for series in frame if series.dtype == pl.String
     )
+
+
+def nearly_numbers(frame: pl.DataFrame) -> Iterator[str]:
+    """Tell of columns that stayed text for the sake of a few cells."""
+    for series in frame:
+        if series.dtype != pl.String:
+            continue
+        present = series.drop_nulls()
+        odd = present.filter(present.cast(pl.Float64, strict=False).is_null())
+        if len(odd) and len(odd) <= _FEW * len(present):
+            yield (
+                f"Column {series.name!r} is taken for text: {len(present) - len(odd)} of "
+                f"{len(present)} cells are numbers, but {odd[0]!r} is not. If it means missing, "
+                f"use --null {odd[0]!r}."
+            )
 
 
 def with_nulls(series: pl.Series, nulls: Iterable[str]) -> pl.Series:

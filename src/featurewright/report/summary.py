@@ -83,8 +83,8 @@ def summarize(model: Any) -> dict[str, Any]:
         },
         "folds": len(model.gain_per_fold_),
         "best_method": str(model.best_method_),
-        "before": _amount(score, model.baseline_score_, _spread_of(methods, ORIGINAL)),
-        "after": _amount(score, model.score_, _spread_of(methods, model.best_method_)),
+        "before": _amount(score, model.baseline_score_, _spread_of(estimators, "before")),
+        "after": _amount(score, model.score_, _spread_of(estimators, "after")),
         **_difference(score, model.gain_, model.gain_std_),
         "verdict": _verdict(model, score, estimators, len(features) + len(others)),
         "estimators": estimators,
@@ -131,9 +131,9 @@ def _difference(score: Score, gain: Any, error: Any) -> dict[str, Any]:
     }
 
 
-def _spread_of(methods: Sequence[dict[str, Any]], name: str) -> float | None:
-    """Find the spread of a method across folds."""
-    return next((method["std"] for method in methods if method["name"] == name), None)
+def _spread_of(estimators: Sequence[dict[str, Any]], when: str) -> float | None:
+    """Find the spread across folds of the first estimator, the one the features are for."""
+    return float(estimators[0][when]["spread"]) if estimators else None
 
 
 def _verdict(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from rich.console import Console
 import featurewright
 from featurewright.cli import catalogue, display
 from featurewright.cli.fitting import choose_task, fit_model, training_table, watching
-from featurewright.cli.kinds import NULLS, find_types
+from featurewright.cli.kinds import NULLS, find_types, nearly_numbers
 from featurewright.cli.options import (
     Debug,
     Delimiter,
@@ -152,7 +153,7 @@ def fit(
     training = training_table(frame, target, drop=drop or (), groups=groups)
     training.y, model_for = choose_task(training.y, task.value, estimator.value, seed)
     if not quiet:
-        _tell_table(console, training, target)
+        _tell_table(console, training, target, nearly_numbers(frame) if source.is_text else ())
     with watching(console, time, quiet=quiet) as listen:
         model = fit_model(
             training,
@@ -211,8 +212,10 @@ def _check_header(columns: list[str], target: list[str], no_header: bool) -> Non
         )
 
 
-def _tell_table(console: Console, training: Any, target: list[str]) -> None:
+def _tell_table(console: Console, training: Any, target: list[str], notices: Iterable[str]) -> None:
     """Say what was read."""
+    for notice in notices:
+        console.print(display.plain(notice, style="yellow"))
     rows, columns = training.X.shape
     listed = ", ".join(map(repr, target))
     display.say(console, f"{rows} rows, {columns} columns to build on, target {listed}.")
