@@ -24,6 +24,9 @@ def say(console: Console, text: object, style: str = "") -> None:
     console.print(plain(text, 1000, style), soft_wrap=True, highlight=False)
 
 
+_WIDE = 120  # characters that a table with all columns needs
+
+
 def table_of(title: str, *columns: str, numbers: int = 0) -> Table:
     """Begin a table; the last columns, as many as said, hold numbers."""
     table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE)
@@ -109,26 +112,32 @@ def show_features(console: Console, summary: dict[str, Any], most: int | None = 
 
 
 def show_history(console: Console, summary: dict[str, Any]) -> None:
-    """Show every method tried, and the columns left out."""
-    table = table_of(
-        "Methods tried", "method", "outcome", "columns", "folds", "score", "gain", "seconds",
-        numbers=5,
-    )  # fmt: skip
+    """Show every method tried, and the columns left out; scores where the console is wide."""
+    wide = console.width >= _WIDE
+    numbers = ("columns", "folds", "score", "gain") if wide else ("columns", "folds", "gain")
+    names = ("method", "outcome", *numbers, "seconds")
+    table = table_of("Methods tried", *names, numbers=len(numbers) + 1)
     for method in summary["methods"]:
-        add_row(
-            table,
-            "original columns" if method["is_original"] else method["name"],
-            f"{method['status']}: {method['reason']}" if method["reason"] else method["status"],
-            "" if method["n_features"] is None else method["n_features"],
-            method["n_folds"] or "",
-            give_or_take(method["mean_text"], method["std_text"]),
-            ""
-            if method["is_original"]
-            else give_or_take(method["gain_text"], method["gain_error_text"]),
-            f"{method['seconds']:.1f}",
-            style="bold" if method["is_best"] else "",
-        )
+        gain = give_or_take(method["gain_text"], method["gain_error_text"])
+        cells = {
+            "method": "original columns" if method["is_original"] else method["name"],
+            "outcome": method["status"],
+            "columns": "" if method["n_features"] is None else method["n_features"],
+            "folds": method["n_folds"] or "",
+            "score": give_or_take(method["mean_text"], method["std_text"]),
+            "gain": "" if method["is_original"] else gain,
+            "seconds": f"{method['seconds']:.1f}",
+        }
+        if wide and method["reason"]:
+            cells["outcome"] += f": {method['reason']}"
+        style = "bold" if method["is_best"] else ""
+        add_row(table, *(cells[name] for name in names), style=style)
     console.print(table)
+    reasons = dict.fromkeys(m["reason"] for m in summary["methods"] if m["reason"] and not wide)
+    for reason in reasons:
+        those = [m["name"] for m in summary["methods"] if m["reason"] == reason]
+        console.print(plain(f"{reason.capitalize()}: {'; '.join(those)}."))
+    console.print(plain("Scores and gains of as many folds compare."))
     show_left_out(console, summary)
 
 

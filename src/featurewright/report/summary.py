@@ -23,7 +23,7 @@ ORIGINAL_KINDS = ("number", "missing", "level", "frequency")
 ESTIMATORS = {
     "linear": "linear model",
     "knn": "nearest neighbours",
-    "boosting": "boosting",
+    "boosting": "boosted trees",
 }
 TASKS = {
     "classification": "classification",
