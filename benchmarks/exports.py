@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sqlite3
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import duckdb
 import numpy as np
 import onnxruntime
 import polars as pl
+from pages import PAGES, size_of, write_page
 from runner import markdown_table, say, warm_up
 from sklearn.datasets import load_wine
 
@@ -36,6 +38,7 @@ from featurewright.export import to_onnx, to_sql
 NASTY = [0.0, -1.0, 1e30, -1e30, 1e-30, np.nan, 16777217.0, 0.1]
 WIDE = ["add", "sub", "mul", "div", "log", "exp", "sqrt", "gaussian", "min", "less"]
 KEY = "row number"
+WRITE = PAGES / "exports.md"
 
 
 def models(n_trees: int) -> list[tuple[str, Any]]:
@@ -123,7 +126,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--trees", type=int, default=10, help="of forests (default: 10)")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the Markdown here too")
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", default=WRITE, help="write the Markdown here"
+    )
     options = parser.parse_args()
     warm_up()
     X, y = load_wine(return_X_y=True)
@@ -153,8 +158,7 @@ rows that agree; the last column counts rows that do not agree to six digits.
 {markdown_table([*header, "rows apart"], lines)}
 """
     print(text)
-    if options.write:
-        options.write.write_text(text)
+    write_page(options.write, text, size_of(True, sys.argv[1:]))
 
 
 if __name__ == "__main__":

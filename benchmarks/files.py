@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import pickle
+import sys
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from data import synthetic
+from pages import PAGES, size_of, write_page
 from runner import markdown_table, say
 from speed import taking_turns
 
@@ -21,6 +23,7 @@ import featurewright
 
 ROWS, COLUMNS = 20_000, 20
 REPEATS = 5
+WRITE = PAGES / "files.md"
 
 
 def models(n_trees: int) -> dict[str, Any]:
@@ -64,7 +67,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--trees", type=int, default=100, help="default: 100")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the Markdown here too")
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", default=WRITE, help="write the Markdown here"
+    )
     options = parser.parse_args()
     X, y = synthetic(ROWS, COLUMNS)
     lines = []
@@ -81,8 +86,7 @@ again; median of {REPEATS} turns.
 {markdown_table(head, lines)}
 """
     print(text)
-    if options.write:
-        options.write.write_text(text)
+    write_page(options.write, text, size_of(True, sys.argv[1:]))
 
 
 if __name__ == "__main__":
