@@ -143,6 +143,19 @@ def test_long_tails_are_found_and_where_most_values_are():
     assert found["tails"] > 32
 
 
+def test_values_in_the_tails_have_bins_of_their_own_and_an_enormous_one_takes_none():
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        x = rng.normal(size=500).astype(np.float32)
+        state = make_state()
+        clipped_range(as_values(x), 0, len(x), state)
+        codes = codes_in_range(x, state["low"], state["high"], MAX_BINS)
+        assert len(np.unique(codes[np.argsort(x)[:20]])) > 5  # the lowest twenty
+        x[499] = 1e30  # not in the sample
+        clipped_range(as_values(x), 0, len(x), state)
+        assert state["high"] < 100
+
+
 def test_a_constant_and_nothing_have_no_tails():
     assert not mass_of(np.full(50, 3.0))[0]
     assert not mass_of(np.full(50, np.nan))[0]

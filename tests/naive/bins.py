@@ -20,13 +20,16 @@ def rank_codes(x: np.ndarray, missing: int) -> np.ndarray:
     return np.array([missing if np.isnan(v) else np.sum(x < v) for v in x])
 
 
-def clipped_range(x: np.ndarray) -> tuple[float, float]:
-    """Give the second smallest and second largest of a sample, or the range of all values."""
+def clipped_range(x: np.ndarray) -> tuple[np.float32, np.float32]:
+    """Give the range of all values, at most 16 ranges beyond the middle of a sample."""
+    low, high, _ = value_range(x)
     sample = x[np.arange(SAMPLE) * (len(x) // SAMPLE)]
     sample = np.sort(sample[~np.isnan(sample)])
     if len(sample) > 3 and sample[1] < sample[-2]:
-        return sample[1], sample[-2]
-    return value_range(x)[:2]
+        with np.errstate(over="ignore"):
+            reach = np.float32(16) * (sample[-2] - sample[1])
+            low, high = max(low, sample[1] - reach), min(high, sample[-2] + reach)
+    return np.float32(low), np.float32(high)
 
 
 def range_codes(x: np.ndarray, low: float, high: float, n_bins: int) -> np.ndarray:

@@ -13,8 +13,9 @@ FEW_ROWS = 1024  # up to here a few thresholds are enough to compare candidates
 THRESHOLDS = 8  # so many
 MAX_BINS = 128  # the code after the last bin means missing, so codes fit a byte
 SAMPLE = 32  # values looked at to find where the mass lies
-# A range so many mean deviations wide has long tails; that of normal values has about four.
-_LONG_TAILS = np.float32(5.5)
+_REACH = np.float32(16.0)  # values farther from the sample than so many times its range are beyond
+# A range so many mean deviations wide has long tails; that of normal values has about ten.
+_LONG_TAILS = np.float32(12.0)
 
 _INT_MAX = np.int32(2**31 - 1)
 LARGEST_KEY = np.int32(0x7F7FFFFF)  # the key of the largest finite float32
@@ -84,12 +85,12 @@ def rank_codes(values, row, n, missing, ranks, codes):
 
 @kernel
 def clipped_range(values, row, n, state):
-    """Find the range between the second smallest and second largest of a small sample.
+    """Find the range of the values, without those very far from a small sample of them.
 
-    Ratios and products have long tails: bins over the whole range would put nearly all rows into
-    one of them. Values beyond the range share the outermost bins. Where the sample is constant or
-    mostly missing, the whole range serves.
+    Tails are worth bins of their own: a class may be found there alone. But one enormous ratio
+    would put nearly all other rows into one bin. Values beyond the range share the outermost bins.
     """
+    value_range(values, row, n, state)
     at, step = np.uint64(row), n // SAMPLE
     low = next_low = _INFINITE
     high = next_high = -_INFINITE
@@ -104,9 +105,9 @@ def clipped_range(values, row, n, state):
         elif x > next_high:
             next_high = x
     if next_low < next_high:
-        state.low, state.high = next_low, next_high
-    else:
-        value_range(values, row, n, state)
+        reach = _REACH * (next_high - next_low)
+        state.low = max(state.low, next_low - reach)
+        state.high = min(state.high, next_high + reach)
 
 
 @kernel
