@@ -45,6 +45,7 @@ LIBRARIES = {
     "LandmarkKernelFeatures": "featurewright",
     "original": "sklearn.ensemble",
     **{peer: f"peer {peer}" for peer in PINS},
+    "DecisionTree": "sklearn.tree",
     "RandomForest": "sklearn.ensemble",
     "ExtraTrees": "sklearn.ensemble",
     "HistGradientBoosting": "sklearn.ensemble",
