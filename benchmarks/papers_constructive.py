@@ -1,8 +1,8 @@
 """Our errors beside the published ones for trees that construct features (method E).
 
 Each learner runs plain and with construction on ten sets of the publication, and scikit-learn's
-trees, forests and Extra-Trees at their defaults beside the plain ones on the same splits; isolet is there in
-part only (one of its five groups of speakers) and is marked so. The publication uses 1000 trees or
+trees, forests and Extra-Trees beside the plain ones on the same splits; isolet is there in part
+only (one of its five groups of speakers) and is marked so. The publication uses 1000 trees or
 iterations and 50 splits of small sets, 10 of large ones: ``--full``. The default is a short run.
 """
 

@@ -165,7 +165,7 @@ def code_of(library: str) -> str:
     if library.startswith("peer "):
         return ", ".join(PINS[library.removeprefix("peer ")])
     if library != "featurewright":
-        package = {"sklearn.ensemble": "scikit-learn"}.get(library, library)
+        package = "scikit-learn" if library.startswith("sklearn.") else library
         return f"{package} {version(package)}"
     folder = Path(importlib.import_module(library).__file__).parent
     digest = hashlib.sha256()
