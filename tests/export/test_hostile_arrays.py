@@ -118,7 +118,7 @@ def test_trees_whose_leaves_are_shared_out_wrongly():
 
 
 def test_levels_that_there_are_not():
-    name, kind = "ConstructiveForestClassifier", "pandas"
+    name, kind = "ForestPathEncoder", "pandas"
     refuse(_change("threshold", lambda array: array + 1e6, name, kind), "level that there is not")
 
 

@@ -17,6 +17,7 @@ from featurewright.expressions import (
     Real,
     accepts,
 )
+from featurewright.expressions.numbers import number_code, number_text
 
 
 def middle(x: float, y: float, z: float) -> float:
@@ -57,6 +58,9 @@ def expressions(draw: st.DrawFn, required: Domain | None = None, depth: int = 4)
     arguments = tuple(draw(expressions(domain, depth - 1)) for domain in operator.inputs)
     if not operator.has_parameter:
         return Call(operator, arguments)
+    if operator.has_number:
+        code = number_code(draw(st.sampled_from([0.0, 1.0, -2.5, 0.1, 1e-30, -1e30, 12345.0])))
+        return Call(operator, arguments, (code, number_text(code)))
     code = draw(st.integers(0, 2))
     labels = LEVELS[arguments[0].columns()[0]]
     return Call(operator, arguments, (code, str(code) if labels is None else labels[code]))

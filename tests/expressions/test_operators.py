@@ -56,6 +56,9 @@ RULES = [
     ("reciprocal", [4.0, 0.0, -0.0, 1e-39], None, [0.25, NAN, NAN, NAN]),
     ("not", [0.0, 1.0, NAN], None, [1.0, 0.0, NAN]),
     ("is", [0.0, 1.0, NAN], None, [1.0, 0.0, NAN]),
+    ("at_least", [-1.0, 0.0, 2.0, NAN], None, [0.0, 0.0, 2.0, NAN]),
+    ("at_most", [-1.0, 0.0, 2.0, NAN], None, [-1.0, 0.0, 0.0, NAN]),
+    ("over", [-1.0, 0.0, 2.0, NAN], None, [0.0, 0.0, 1.0, NAN]),
 ]
 
 

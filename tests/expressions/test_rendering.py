@@ -45,6 +45,8 @@ def read(text: str):
         ("not (p or p)", r"\neg \left(p \vee p\right)"),
         ("colour is 'red'", r"\text{colour} = \text{red}"),
         ("own(a, b)", r"\operatorname{\text{own}}\left(a, b\right)"),
+        ("max(a + b, -0.5)", r"\max\left(a + b, -0.5\right)"),
+        ("a - b > 3", "a - b > 3"),
         ("drawn(a, colour is 'a#1')", r"\text{colour} = \text{a\#1} \triangleleft_{a} \#1"),
     ],
 )
@@ -62,6 +64,8 @@ def test_latex(text, expected) -> None:
         ("own(a, b)", "<mi>own</mi><mrow><mo>(</mo><mrow><mi>a</mi><mo>,</mo><mi>b</mi>"),
         ("colour is 'red'", "<mi>colour</mi><mo>=</mo><mi>“red”</mi>"),
         ("not p", "<mo>¬</mo><mi>p</mi>"),
+        ("min(a, -0.5)", "<mi>a</mi><mo>,</mo><mn>−0.5</mn>"),
+        ("a > 3", "<mi>a</mi><mo>&gt;</mo><mn>3</mn>"),
     ],
 )
 def test_mathml(text, expected) -> None:
@@ -106,6 +110,8 @@ def test_sympy_forms() -> None:
     assert read("not (p and a < b)").sympy() == sympy.Not(sympy.And(p, a < b))
     assert read("a + p").sympy() == a + sympy.Piecewise((1, p), (0, True))
     assert read("colour is 'red'").sympy() == sympy.Eq(colour, sympy.Symbol("'red'"))
+    assert read("max(a, 0.1)").sympy() == sympy.Max(a, sympy.Rational(1, 10))
+    assert read("a > -3").sympy() == (a > -3)
     assert read("own(a, b)").sympy() == sympy.Function("own")(a, b)
     assert read("drawn(a, p) and p").sympy().has(sympy.Function("drawn"))
 

@@ -66,6 +66,12 @@ def read(text: str):
         "not colour is 'red'",
         "(colour is 'red') + a",
         "`own op`(a, b) > c",
+        "max(a, 2.5)",
+        "min(a - b, -0.001)",
+        "a > 1e+20",
+        "not a * b > -3",
+        "(a > 3) + b",
+        "max(min(a, 5), 0) / b",
     ],
 )
 def test_text_is_kept(text) -> None:
@@ -80,6 +86,8 @@ def test_text_is_kept(text) -> None:
         ("  a*\n b ", "a * b"),
         ("(-a) * b", "-a * b"),
         ("`a` + b", "a + b"),
+        ("max(a, 2.50)", "max(a, 2.5)"),
+        ("a > - 1e2", "a > -100"),
         ("(a < b) and (p)", "a < b and p"),
     ],
 )

@@ -8,6 +8,7 @@ from tests.kernels.workbench import NO_USERS, as_programs, make_grammar, make_se
 from tests.naive import programs as naive
 
 from featurewright.expressions import OPERATORS
+from featurewright.expressions.numbers import number_code
 from featurewright.expressions.opcodes import operator_symbol
 from featurewright.kernels.descend import run_programs
 from featurewright.kernels.grammar import complete
@@ -40,7 +41,7 @@ def operands(arity: int, dtype) -> np.ndarray:
 
 def single(name: str) -> np.ndarray:
     operator = OPERATORS[name]
-    parameter = PARAMETER if operator.has_parameter else 0
+    parameter = PARAMETER if operator.has_level else number_code(-3.7) * operator.has_number
     return as_programs([*range(operator.arity), operator_symbol(operator.opcode, parameter)])
 
 

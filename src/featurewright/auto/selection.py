@@ -53,10 +53,13 @@ def distinct(base: Matrix, pool: Matrix, limit: float = MAX_CORRELATION) -> NDAr
     return np.array(taken, dtype=np.intp)
 
 
-def by_residual(base: Matrix, pool: Matrix, target: Matrix, wanted: int) -> NDArray[np.intp]:
+def by_residual(
+    base: Matrix, pool: Matrix, target: Matrix, wanted: int, worth: Matrix | float = 1.0
+) -> NDArray[np.intp]:
     """Order columns by orthogonal matching pursuit: each explains most of what is left.
 
     The base columns explain first. A column that the others explain almost wholly is not taken.
+    What a column explains counts as much as it is worth.
     """
     rows = some(len(pool))
     basis, _ = np.linalg.qr(_spread(normalized(base[rows])))
@@ -74,7 +77,7 @@ def by_residual(base: Matrix, pool: Matrix, target: Matrix, wanted: int) -> NDAr
         if not open_.any():
             break
         gains = ((columns.T @ rest) ** 2).sum(axis=1)
-        gains = np.where(open_, gains / np.where(open_, squares, 1.0), -1.0)
+        gains = np.where(open_, worth * gains / np.where(open_, squares, 1.0), -1.0)
         best = int(np.argmax(gains))
         if gains[best] <= 0.0:
             break

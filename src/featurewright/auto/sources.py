@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from featurewright.auto.bends import bend
 from featurewright.auto.originals import learn_originals
-from featurewright.auto.parts import Part, learn_part, raw_scores
+from featurewright.auto.parts import Part, evaluate_formulas, learn_part, raw_scores
 from featurewright.auto.selection import by_residual, indicator_target, left_over
 from featurewright.constructive import (
     ConstructiveBoostingClassifier,
@@ -22,7 +23,7 @@ from featurewright.constructive import (
     ConstructiveForestRegressor,
 )
 from featurewright.estimators.parameters import one_of
-from featurewright.expressions import Column
+from featurewright.expressions import Column, Feature, Real
 from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
 from featurewright.landmarks import LandmarkKernelFeatures
 from featurewright.paths import ForestPathEncoder
@@ -34,6 +35,8 @@ _FOREST_TREES = 60
 _FOREST_DEPTH = 3  # formulas near the roots say most to other models
 _ROUNDS = 8
 _ROUND_TREES = 15
+_LONE_COLUMNS = 50  # up to so many, each column by itself may bend
+_ROUND_STEPS = 8  # for numbers; classes are told apart no better by steps
 _ROUND_COLUMNS = 10  # formulas of each round that the next one's linear model has
 _MAX_OUTPUTS = 10  # columns of a target that forests grow on
 _MAX_BUDGET = 300
@@ -183,7 +186,8 @@ def _forest(asked: Request) -> Part:
 def _boosting(asked: Request) -> Part:
     """Take the formulas of small forests, each grown on what a linear model leaves over.
 
-    The linear model has the original columns and the best formulas of the forests before.
+    The linear model has the original columns and the best formulas of the forests before. Formulas
+    may bend at a number, or be steps there.
     """
     table = asked.table
     base = learn_originals(table.matrix, table.schema).compute(np.asarray(table.matrix, float))
@@ -191,6 +195,8 @@ def _boosting(asked: Request) -> Part:
     if target.shape[1] > _MAX_OUTPUTS:
         mixing = np.random.default_rng(asked.seed).normal(size=(target.shape[1], _MAX_OUTPUTS))
         target = target @ mixing
+    n_steps = _ROUND_STEPS if asked.task.kind == "regression" else 0
+    lone = _numbers(table) if table.shape[1] <= _LONE_COLUMNS else []
     part: Part | None = None
     known, end = base, time.monotonic() + asked.seconds
     for turn in range(_ROUNDS):
@@ -207,7 +213,9 @@ def _boosting(asked: Request) -> Part:
         )
         rest = left_over(known, target)
         forest.fit(table, rest if rest.shape[1] > 1 else rest[:, 0], sample_weight=asked.weights)
-        found = list(forest.features_[: POOL // _ROUNDS])
+        grown = list(dict.fromkeys([*lone, *forest.features_[: POOL // _ROUNDS]]))
+        values = evaluate_formulas(grown, table)
+        found = bend(grown, values, known, target, n_bends=POOL // _ROUNDS, n_steps=n_steps)
         if part is not None:
             seen = {feature.expression for feature in part.features}
             found = [*part.features, *(f for f in found if f.expression not in seen)]
@@ -219,6 +227,15 @@ def _boosting(asked: Request) -> Part:
         known = np.hstack([base, values[:, best]])
     assert part is not None
     return part
+
+
+def _numbers(table: EncodedTable) -> list[Feature]:
+    """Give the columns of numbers as formulas."""
+    schema = table.schema
+    return [
+        Feature.of(Column(int(k), schema.names[k], Real))
+        for k in np.flatnonzero(schema.domains == Real)
+    ]
 
 
 def _fctree(asked: Request) -> Part:

@@ -23,6 +23,7 @@ from featurewright.expressions import (
     parse_budget,
     resolve_operators,
 )
+from featurewright.expressions.operators import WITH_NUMBER
 from featurewright.kernels import criteria
 from featurewright.kernels.grammar import Grammar
 from featurewright.kernels.records import SETTINGS, make_record
@@ -83,7 +84,14 @@ def named_operators(learner: Any) -> tuple[Operator, ...] | None:
         raise ValueError(
             f"operators={named!r} must be a sequence of operator names or Operator objects."
         )
-    return resolve_operators(tuple(named))
+    resolved = resolve_operators(tuple(named))
+    for operator in resolved:
+        if operator.has_number:
+            raise ValueError(
+                f"operators has {operator.name!r}, which compares with a number that no search "
+                f"draws; use {WITH_NUMBER[operator.name]!r}, which compares two columns."
+            )
+    return resolved
 
 
 def count_levels(schema: Schema) -> npt.NDArray[np.int64]:

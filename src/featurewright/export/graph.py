@@ -129,6 +129,8 @@ class Graph:
             # The difference and its square are rounded too.
             square = self.add("square", self.add("sub", *parts))
             return self.add("bump", *parts, square)
+        if node.operator.has_number:
+            return self.add(node.name, *parts, self.add("number", data=node.number))
         return self.add(node.operator.name, *parts, data=node.code if node.parameter else None)
 
     def linear(self, parts: Sequence[int], weights: Iterable[float], constant: float = 0.0) -> int:

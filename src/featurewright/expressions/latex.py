@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # the trees import this module to draw themselves
     from featurewright.expressions.nodes import Call, Column, Expression
 
+from featurewright.expressions.operators import OPERATORS
 from featurewright.expressions.text import ATOM, COMPARISON, INFIX, PREFIX, enclose
 
 _ESCAPES = {
@@ -64,10 +65,12 @@ def _column(node: Column) -> tuple[str, int]:
 
 def _call(node: Call, parts: list[tuple[str, int]]) -> tuple[str, int]:
     """Write an operator by its template around its written arguments."""
-    operator = node.operator
+    operator = OPERATORS.get(node.name, node.operator)
+    if node.operator.has_number:
+        parts = [*parts, (node.label, ATOM)]
     precedence, wanted = levels(operator.name, len(parts))
-    if node.parameter is not None:
-        return f"{parts[0][0]} = {_escape(node.parameter[1])}", COMPARISON
+    if operator.has_level:
+        return f"{parts[0][0]} = {_escape(node.label)}", COMPARISON
     brackets = r"\left({}\right)"
     arguments = [
         enclose(text, own, level, brackets)

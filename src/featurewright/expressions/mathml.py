@@ -82,9 +82,11 @@ def _column(node: Column) -> tuple[Element, int]:
 
 def _call(node: Call, parts: list[tuple[Element, int]]) -> tuple[Element, int]:
     """Draw an operator around its drawn arguments, bracketed as LaTeX brackets them."""
-    name = node.operator.name
-    if node.parameter is not None:
-        label = _leaf("mi", shorten(f"“{node.parameter[1]}”"))
+    name = node.name
+    if node.operator.has_number:
+        parts = [*parts, (_leaf("mn", node.label.replace("-", "−")), ATOM)]
+    if node.operator.has_level:
+        label = _leaf("mi", shorten(f"“{node.label}”"))
         return _row(parts[0][0], _leaf("mo", "="), label), COMPARISON
     precedence, wanted = levels(name, len(parts))
     arguments = [

@@ -12,8 +12,9 @@ import numpy as np
 from featurewright.expressions.domains import Domain, accepts
 from featurewright.expressions.latex import latex_of
 from featurewright.expressions.mathml import mathml_of
+from featurewright.expressions.numbers import code_number, is_number_code
 from featurewright.expressions.opcodes import MAX_PARAMETER
-from featurewright.expressions.operators import Operator
+from featurewright.expressions.operators import WITH_NUMBER, Operator
 from featurewright.expressions.sympy_form import sympy_of
 from featurewright.expressions.text import text_of
 
@@ -150,7 +151,8 @@ class Call(Expression):
     arguments : tuple of Expression
         One per input of the operator, of domains it accepts.
     parameter : (int, str), optional
-        Code and label of the level an ``is`` test compares with; None for other operators.
+        Code and label of the level an ``is`` test compares with, or code and text of the number
+        that ``at_least``, ``at_most`` or ``over`` does; None for other operators.
 
     Examples
     --------
@@ -187,7 +189,8 @@ class Call(Expression):
                     "of the right domain."
                 )
         if operator.has_parameter != (self.parameter is not None):
-            wanted = "a level (code, label)" if operator.has_parameter else "no parameter"
+            kinds = {True: "a level (code, label)", False: "a number (code, text)"}
+            wanted = kinds[operator.has_level] if operator.has_parameter else "no parameter"
             raise ValueError(
                 f"Operator {operator.name!r} takes {wanted}, got {self.parameter!r}; change it."
             )
@@ -196,11 +199,32 @@ class Call(Expression):
                 f"The level code must be between 0 and {MAX_PARAMETER}, got {self.code}; use the "
                 "code of a known level."
             )
+        if operator.has_number and not is_number_code(self.code):
+            raise ValueError(
+                f"Operator {operator.name!r} got {self.code}, which is the code of no number; use "
+                "number_code to make one."
+            )
 
     @property
     def code(self) -> int:
-        """Level code of an ``is`` test, 0 for other operators."""
+        """Code of the level or number of the parameter, 0 where there is none."""
         return 0 if self.parameter is None else self.parameter[0]
+
+    @property
+    def name(self) -> str:
+        """Name of the operator as it is written: that of two operands where one is a number."""
+        name = self.operator.name
+        return WITH_NUMBER[name] if self.operator.has_number else name
+
+    @property
+    def label(self) -> str:
+        """Text of the level or number of the parameter, "" where there is none."""
+        return "" if self.parameter is None else self.parameter[1]
+
+    @property
+    def number(self) -> float:
+        """The number an operator compares with, where it has one."""
+        return code_number(self.code)
 
     def fold(self, column: Callable[[Column], T], call: Callable[[Call, list[T]], T]) -> T:
         """Return the result for this node from the results of its arguments."""

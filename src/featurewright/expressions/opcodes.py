@@ -4,7 +4,8 @@ A program is reverse Polish notation, one int32 per symbol:
 
 - ``s >= 0`` pushes input column ``s``;
 - ``s < 0`` applies an operator: with ``u = -1 - s``, the opcode is ``u & 0xFF`` and the
-  parameter ``u >> 8`` (used by ``IS`` alone: the level code; 0 otherwise);
+  parameter ``u >> 8``: the level code of ``IS``, the code of the number that ``AT_LEAST``,
+  ``AT_MOST`` and ``OVER`` compare with (see ``numbers``), 0 otherwise;
 - ``END`` pads the program to its fixed width.
 
 The constants are plain module-level integers and the functions plain arithmetic, so that compiled
@@ -37,6 +38,9 @@ GREATER = 20
 GREATER_EQUAL = 21
 EQUAL = 22
 IS = 23
+AT_LEAST = 24
+AT_MOST = 25
+OVER = 26
 
 FIRST_USER = 64
 """Opcode of the first user operator of a fit; the next ones follow."""

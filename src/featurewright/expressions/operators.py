@@ -29,6 +29,13 @@ OPERATORS: Mapping[str, Operator] = MappingProxyType(_TABLE)
 _REGISTERED: dict[str, Operator] = {}
 
 
+WITH_NUMBER = {"at_least": "max", "at_most": "min", "over": "greater"}
+"""Operators that compare with a number of their own, and those that do so with a second operand.
+
+They are written like those: ``max(x, 2.5)``, ``min(x, 2.5)`` and ``x > 2.5``.
+"""
+
+
 @dataclass(frozen=True)
 class Operator:
     r"""A constructor of expressions: typed inputs, a typed output and a function.
@@ -148,9 +155,19 @@ class Operator:
         return len(self.inputs)
 
     @property
-    def has_parameter(self) -> bool:
+    def has_level(self) -> bool:
         """Whether a symbol of this operator carries a level code."""
         return self.opcode == opcodes.IS
+
+    @property
+    def has_number(self) -> bool:
+        """Whether a symbol of this operator carries the code of a number."""
+        return self.name in WITH_NUMBER and self.opcode is not None
+
+    @property
+    def has_parameter(self) -> bool:
+        """Whether a symbol of this operator carries a level code or that of a number."""
+        return self.has_level or self.has_number
 
     def reference(self, *arrays: Any, parameter: int = 0) -> references.Array:
         """Compute the operator on arrays with NumPy, under its domain rule.
@@ -160,7 +177,8 @@ class Operator:
         *arrays : array-like
             One per input: numbers, 0/1 for a Boolean, level codes for a Category, NaN for missing.
         parameter : int, default=0
-            Level code an ``is`` test compares with; other operators ignore it.
+            Level code an ``is`` test compares with, or the code of a number; operators without a
+            parameter ignore it.
 
         Returns
         -------
@@ -365,4 +383,9 @@ _builtin(_op.GREATER_EQUAL, "greater_equal", _RR, Boolean, _np.greater_equal,
          latex=r"#1 \ge #2")
 _builtin(_op.EQUAL, "equal", _CC, Boolean, _np.equal, latex="#1 = #2", commutative=True)
 _builtin(_op.IS, "is", _C, Boolean, _np.is_level, latex="#1 = ")
+_builtin(_op.AT_LEAST, "at_least", _R, Real, _np.at_least,
+         latex=r"\max\left(#1, \cdot\right)")
+_builtin(_op.AT_MOST, "at_most", _R, Real, _np.at_most,
+         latex=r"\min\left(#1, \cdot\right)")
+_builtin(_op.OVER, "over", _R, Boolean, _np.over, latex="#1 > ")
 # fmt: on

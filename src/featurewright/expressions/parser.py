@@ -11,7 +11,9 @@ import numpy as np
 
 from featurewright.expressions.domains import Category, Domain, Real
 from featurewright.expressions.nodes import Call, Column, Expression
-from featurewright.expressions.operators import OPERATORS, Operator, get_operator
+from featurewright.expressions.numbers import number_code, number_text
+from featurewright.expressions.opcodes import FLOAT_MAX
+from featurewright.expressions.operators import OPERATORS, WITH_NUMBER, Operator, get_operator
 from featurewright.expressions.text import COMPARISON, INFIX, PLAIN, PREFIX
 
 MAX_TOKENS = 400
@@ -21,11 +23,13 @@ MAX_NESTING = 100
 _TOKEN = re.compile(
     rf"""\s*(?:(?P<quoted>`(?:[^`]|``)*`)
     |(?P<string>'(?:[^']|'')*')
+    |(?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)
     |(?P<word>{PLAIN.pattern})
     |(?P<sign><=|>=|==|[-+*/<>(),]))""",
     re.VERBOSE,
 )
 _BINARY = {symbol: (name, level) for name, (symbol, level) in INFIX.items()}
+_OWN_NUMBER = {name: own for own, name in WITH_NUMBER.items()}
 _KEYWORDS = frozenset({"and", "or", "xor", "not", "is"})
 
 
@@ -167,6 +171,8 @@ class _Parser:
             self.position += 1
             if token.text == "is":
                 left = self._is(token, left)
+            elif token.text == ">" and self._at_number():
+                left = self._with_number(token, _BINARY[">"][0], left)
             else:
                 right = self.expression(level + 1)
                 left = self.call(token, get_operator(_BINARY[token.text][0]), (left, right))
@@ -201,6 +207,8 @@ class _Parser:
             called = (self.token.kind, self.token.text) == ("sign", "(")
             read = self._function if called else self._column
             return read(token), COMPARISON * 2
+        if token.kind == "number":
+            self.fail(token, "a column; numbers stand after '>' and second in min and max only")
         self.fail(token, "a column, an operator with arguments or '('")
 
     def _name(self, token: _Token) -> str:
@@ -226,7 +234,7 @@ class _Parser:
             operator = self.operators.get(name) or get_operator(name)
         except ValueError as error:
             raise ParseError(f"{error} (at character {token.start + 1})") from None
-        if name in INFIX or name in PREFIX or operator.has_parameter:
+        if name in INFIX or name in PREFIX or operator.has_parameter:  # "at_least" is max
             self.fail(token, "an operator that is written before its arguments")
         if token.kind == "quoted" and name in OPERATORS:
             self.fail(token, "an operator without backticks")
@@ -234,6 +242,10 @@ class _Parser:
         arguments = [self.expression(0)]
         while (self.token.kind, self.token.text) == ("sign", ","):
             self.position += 1
+            if name in _OWN_NUMBER and len(arguments) == 1 and self._at_number():
+                made = self._with_number(token, name, arguments[0])
+                self.expect(")")
+                return made
             arguments.append(self.expression(0))
         self.expect(")")
         return self.call(token, operator, tuple(arguments))
@@ -250,6 +262,22 @@ class _Parser:
             return Call(operator, arguments, parameter)
         except ValueError as error:
             raise ParseError(f"{error} (at character {token.start + 1})") from None
+
+    def _at_number(self) -> bool:
+        """Tell whether a number comes next, with its sign."""
+        signed = (self.token.kind, self.token.text) == ("sign", "-")
+        return self.tokens[self.position + signed].kind == "number"
+
+    def _with_number(self, token: _Token, name: str, argument: Expression) -> Call:
+        """Read the number an operator compares with."""
+        sign = self.take().text if self.token.text == "-" else ""
+        written = self.take()
+        value = float(sign + written.text)
+        if not abs(value) <= FLOAT_MAX or float(number_text(number_code(value))) != value:
+            self.fail(written, "a number of at most four digits within float32")
+        code = number_code(value)
+        operator = get_operator(_OWN_NUMBER[name])
+        return self.call(token, operator, (argument,), (code, number_text(code)))
 
     def _is(self, token: _Token, column: Expression) -> Call:
         """Read the level a column is compared with."""

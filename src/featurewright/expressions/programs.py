@@ -11,6 +11,7 @@ import numpy as np
 from featurewright.expressions import opcodes
 from featurewright.expressions.domains import Category, Domain
 from featurewright.expressions.nodes import Call, Column, Expression
+from featurewright.expressions.numbers import number_text
 from featurewright.expressions.operators import OPERATORS, Operator
 
 Levels = Sequence[Sequence[Any] | None]
@@ -151,7 +152,9 @@ def from_program(
         del stack[-operator.arity :]
         code = opcodes.symbol_parameter(symbol)
         parameter = None
-        if operator.has_parameter:
+        if operator.has_number:
+            parameter = code, number_text(code)
+        elif operator.has_level:
             parameter = code, level_label(arguments[0], code, levels)
         elif code:
             raise _broken(f"gives the parameter {code} to {operator.name!r}")

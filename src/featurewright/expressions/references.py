@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from featurewright.expressions.numbers import code_number
 from featurewright.expressions.opcodes import EXP_BOUND, FLOAT_MAX
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -37,9 +38,9 @@ def _real(compute: Reference) -> Reference:
     """Wrap a computation of numbers in the shared rules."""
 
     @wraps(compute)
-    def reference(*arrays: Any) -> Array:
+    def reference(*arrays: Any, **parameters: Any) -> Array:
         with np.errstate(all="ignore"):
-            return bounded(compute(*as_floats(arrays)))
+            return bounded(compute(*as_floats(arrays), **parameters))
 
     return reference
 
@@ -204,6 +205,24 @@ def equal(x: Array, y: Array) -> Any:
 def is_level(x: Array, *, parameter: int = 0) -> Any:
     """Level code equal to the parameter."""
     return x == parameter
+
+
+@_real
+def at_least(x: Array, *, parameter: int = 0) -> Array:
+    """Larger of the value and the parameter's number."""
+    return np.maximum(x, x.dtype.type(code_number(parameter)))
+
+
+@_real
+def at_most(x: Array, *, parameter: int = 0) -> Array:
+    """Smaller of the value and the parameter's number."""
+    return np.minimum(x, x.dtype.type(code_number(parameter)))
+
+
+@_boolean
+def over(x: Array, *, parameter: int = 0) -> Any:
+    """Strictly larger than the parameter's number."""
+    return x > x.dtype.type(code_number(parameter))
 
 
 def elementwise(function: Callable[..., Any], arrays: tuple[Any, ...], *, truth: bool) -> Array:

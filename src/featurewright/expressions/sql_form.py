@@ -73,10 +73,12 @@ def sql_of(expression: Expression, dialect: str = "duckdb") -> str:
     def call(node: Call, parts: list[Make]) -> Make:
         """Write an operator around its written arguments."""
         check_operator(node)
-        if node.operator.name == "is" or node.operator.inputs[0] == Category:
+        if node.operator.has_number:
+            parts = [*parts, lambda: number(node.number)]
+        elif node.operator.inputs[0] == Category:
             label = None if node.parameter is None else node.parameter[1]
             return lambda: rules.compare_labels(parts, label)
-        return lambda: rules.value(node.operator.name, parts)
+        return lambda: rules.value(node.name, parts)
 
     def length(node: Call, lengths: list[int]) -> int:
         """Count symbols: a value that is asked for twice doubles the text below it."""

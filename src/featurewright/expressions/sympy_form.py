@@ -61,10 +61,12 @@ def sympy_of(expression: Expression) -> Any:
             number(form) if required == Real else form[0]
             for required, form in zip(operator.inputs, forms, strict=True)
         ]
-        if node.parameter is not None:
+        if operator.has_number:
+            arguments.append(sympy.Rational(node.label))
+        if operator.has_level:
             # Quotes keep a level apart from a column of the same name.
-            arguments.append(sympy.Symbol(repr(node.parameter[1])))
-        return _BUILTIN[operator.name](sympy, *arguments), operator.output == Boolean
+            arguments.append(sympy.Symbol(repr(node.label)))
+        return _BUILTIN[node.name](sympy, *arguments), operator.output == Boolean
 
     return expression.fold(column, call)[0]
 

@@ -148,7 +148,9 @@ def _column(node: Column) -> tuple[str, int]:
 
 def _call(node: Call, parts: list[tuple[str, int]]) -> tuple[str, int]:
     """Write an operator around its written arguments."""
-    name = node.operator.name
+    name = node.name
+    if node.operator.has_number:
+        parts = [*parts, (node.label, ATOM)]
     if name in INFIX:
         symbol, level = INFIX[name]
         # Operators of one level read from the left; a comparison has none beside it.
@@ -157,8 +159,8 @@ def _call(node: Call, parts: list[tuple[str, int]]) -> tuple[str, int]:
     if name in PREFIX:
         symbol, level = PREFIX[name]
         return symbol + enclose(*parts[0], level), level
-    if node.parameter is not None:
-        label = node.parameter[1].replace("'", "''")
+    if node.operator.has_level:
+        label = node.label.replace("'", "''")
         return f"{parts[0][0]} is '{label}'", COMPARISON
     name = name if node.operator.opcode is not None else quote_name(name)
     return f"{name}({', '.join(text for text, _ in parts)})", ATOM

@@ -37,7 +37,7 @@ from featurewright.trees.grammar import empty_library, user_operators
 from featurewright.trees.growth import order_rows
 from featurewright.trees.threads import Halt, run_in_threads
 
-_SPARE = 10  # with max_correlation, so many times the features asked for are looked at
+_SPARE = 10  # so many times the features asked for are looked at more closely
 _TRIAL = 16  # candidates scored to guess the time all take
 _logger = logging.getLogger("featurewright")
 
@@ -224,11 +224,12 @@ class BatchConstructor(ConstructiveLearner):
         n_levels = count_levels(self._schema)
         candidates = Candidates(self._construction.operators, self._schema.domains, n_levels)
         wanted = self.n_features_out or self._schema.n_columns
-        best = _Best(wanted * _SPARE if self.max_correlation is not None else wanted)
+        best = _Best(wanted * _SPARE)
         with compilation_notice():
             scorer = _Scorer(self, matrix, target, settings)
             self.n_candidates_ = scorer.run(candidates, best)
-        listed = self._list([] if is_constant(target) else best.ranked(), scorer.unit)
+            kept = [] if is_constant(target) else scorer.refine(best.ranked())
+        listed = self._list(kept, scorer.unit)
         self.features_ = tuple(self._choose(listed, wanted, matrix, target.weights))
         self._learn_fill(matrix, target.weights)
         return self
@@ -327,7 +328,7 @@ class _Scorer:
         return shop, int(n_stats)
 
     def _score_programs(
-        self, programs: npt.NDArray[np.int32], seed: int
+        self, programs: npt.NDArray[np.int32], seed: int, *, refines: bool = False
     ) -> npt.NDArray[np.float32]:
         """Score programs on all rows."""
         shop, n_stats = self._workshop()
@@ -345,8 +346,21 @@ class _Scorer:
             state=make_record(STATE, random=seed),
             shop=shop,
         )
-        score_programs(work, programs, len(self.row_ids), n_stats, self.halt.flag, scores)
+        n, flag = len(self.row_ids), self.halt.flag
+        score_programs(work, programs, n, n_stats, np.int64(refines), flag, scores)
         return scores
+
+    def refine(self, kept: list[Kept]) -> list[Kept]:
+        """Score the best again, at thresholds looked for more closely, and put them in order."""
+        if not kept:
+            return kept
+        programs = np.array([program for _, _, program in kept], np.int32)
+        scores = self._score_programs(programs, self.seed, refines=True)
+        better = [
+            (max(old, float(new)), order, program)
+            for (old, order, program), new in zip(kept, scores, strict=True)
+        ]
+        return sorted(better, reverse=True)
 
     def _score(self, candidates: Candidates, best: _Best, block: Block, start: int) -> int:
         """Score a block and keep its best; give how many of its candidates were scored."""

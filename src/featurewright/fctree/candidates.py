@@ -65,7 +65,7 @@ class Candidates:
         """Count how many candidates each first operand of an operator makes."""
         operator = self.operators[number]
         first = self._columns[operator.inputs[0]]
-        if operator.has_parameter:
+        if operator.has_level:
             return self._n_levels[first]
         if operator.arity == 1:
             return np.ones(len(first), np.int64)
@@ -97,7 +97,7 @@ class Candidates:
         first = np.repeat(chosen, [len(row) for row in rows])
         second = np.concatenate(rows)
         out[:, 0] = first
-        if operator.has_parameter:
+        if operator.has_level:
             out[:, 1] = -1 - (IS | (second << 8))
         elif operator.arity == 1:
             out[:, 1] = -1 - opcode
@@ -110,9 +110,9 @@ class Candidates:
         self, operator: Operator, chosen: npt.NDArray[np.int64]
     ) -> Iterator[npt.NDArray[np.int64]]:
         """Give the second operands, or levels, that go with each first operand."""
-        if operator.has_parameter or operator.arity == 1:
+        if operator.has_level or operator.arity == 1:
             for column in chosen:
-                count = int(self._n_levels[column]) if operator.has_parameter else 1
+                count = int(self._n_levels[column]) if operator.has_level else 1
                 yield np.arange(count, dtype=np.int64)
             return
         second = self._columns[operator.inputs[1]]

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from featurewright.expressions import opcodes as op
+from featurewright.expressions.numbers import DIGIT_BITS, EXPONENT_BITS, POWERS
 from featurewright.kernels.jit import call_address, kernel
 
 # float32 constants widen silently next to a float64 and keep float32 loops in float32.
@@ -37,6 +38,16 @@ def truth(x, y, holds):
 
 
 @kernel
+def number_of(code):
+    """Give the number of a code: digits, a power of ten and a sign."""
+    whole = code & ((1 << DIGIT_BITS) - 1)
+    exponent = (code >> DIGIT_BITS) & ((1 << EXPONENT_BITS) - 1)
+    exponent -= (exponent >> (EXPONENT_BITS - 1)) << EXPONENT_BITS
+    size = whole * POWERS[exponent] if exponent >= 0 else whole / POWERS[-exponent]
+    return np.float32(-size if code >> (DIGIT_BITS + EXPONENT_BITS) else size)
+
+
+@kernel
 def apply_one(opcode, parameter, x):
     """Apply a unary built-in operator to one value."""
     if opcode == op.NEG:
@@ -55,7 +66,14 @@ def apply_one(opcode, parameter, x):
         return settle(_ONE / x)
     if opcode == op.NOT:
         return truth(x, x, x == _ZERO)
-    return truth(x, x, x == np.float32(parameter))  # IS
+    if opcode == op.IS:
+        return truth(x, x, x == np.float32(parameter))
+    number = number_of(parameter)
+    if opcode == op.AT_LEAST:
+        return settle(x if x != x or x > number else number)
+    if opcode == op.AT_MOST:
+        return settle(x if x != x or x < number else number)
+    return truth(x, x, x > number)  # OVER
 
 
 @kernel

@@ -34,7 +34,7 @@ class UserFunctions(NamedTuple):
 @kernel
 def takes_one(opcode):
     """Tell whether a built-in operator is unary."""
-    return op.NEG <= opcode <= op.RECIPROCAL or opcode in (op.NOT, op.IS)
+    return op.NEG <= opcode <= op.RECIPROCAL or opcode == op.NOT or opcode >= op.IS
 
 
 @kernel

@@ -98,7 +98,8 @@ def _check_forest(forest: Forest, schema: Schema, operators: Any) -> None:
     programs = forest.programs[inner]
     check_programs(programs, schema, operators)
     lone = programs[:, 1] == END if programs.shape[1] > 1 else np.ones(len(programs), bool)
-    tests = lone & (forest.is_level[inner] != 0)
+    tests = forest.is_level[inner] != 0
+    demand(np.all(lone[tests]), "a node tests a formula for a level")
     levels = forest.threshold[inner][tests]
     n_levels = np.array([len(levels or ()) for levels in schema.levels], np.int64)
     demand(
@@ -123,7 +124,7 @@ def _check_feature(feature: Feature, schema: Schema, users: Any) -> None:
             node.operator.opcode is not None or node.operator in users,
             f"the feature {feature.name[:80]!r} applies an operator that the fit did not",
         )
-        levels = schema.levels[node.arguments[0].index] if node.operator.has_parameter else None
+        levels = schema.levels[node.arguments[0].index] if node.operator.has_level else None
         demand(
             levels is None or node.code < len(levels),
             f"the feature {feature.name[:80]!r} tests for a level that there is not",

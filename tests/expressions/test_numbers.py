@@ -1,0 +1,83 @@
+"""Numbers in formulas: what is written, what is packed, what is computed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from featurewright.expressions import (
+    Call,
+    Column,
+    ParseError,
+    Real,
+    from_program,
+    get_operator,
+    parse,
+    to_program,
+)
+from featurewright.expressions.numbers import (
+    code_number,
+    is_number_code,
+    number_code,
+    number_text,
+)
+from featurewright.expressions.opcodes import FLOAT_MAX, MAX_PARAMETER
+
+
+@given(st.floats(-FLOAT_MAX, FLOAT_MAX))
+def test_a_number_keeps_four_digits_and_its_text(value):
+    code = number_code(value)
+    assert 0 <= code <= MAX_PARAMETER
+    assert is_number_code(code)
+    assert number_code(float(number_text(code))) == code
+    assert code_number(code) == np.float32(float(number_text(code)))
+    if abs(value) > 1e-120:
+        assert abs(float(number_text(code)) - value) <= 0.0005001 * abs(value)
+
+
+@given(st.integers(0, MAX_PARAMETER))
+def test_any_code_is_a_number_or_refused(code):
+    column = Column(0, "a", Real)
+    if is_number_code(code):
+        made = Call(get_operator("over"), (column,), (code, number_text(code)))
+        assert parse(str(made), ["a"]) == made
+        assert from_program(to_program(made), ["a"], [Real]) == made
+    else:
+        with pytest.raises(ValueError, match="code of no number"):
+            Call(get_operator("over"), (column,), (code, "1"))
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 1e39])
+def test_what_float32_cannot_hold_is_refused(value):
+    with pytest.raises(ValueError, match="within float32"):
+        number_code(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a + 2", "numbers stand after"),
+        ("2 > a", "numbers stand after"),
+        ("a < 2", "numbers stand after"),
+        ("max(2, a)", "numbers stand after"),
+        ("max(a, 1.2345)", "at most four digits"),
+        ("a > 1e39", "at most four digits"),
+        ("at_least(a)", "written before its arguments"),
+        ("max(a, 2, a)", r"expected '\)'"),
+        ("a > -", "expected a column"),
+        ("a > -b > 2", "expected"),
+    ],
+)
+def test_numbers_elsewhere_are_refused(text, reason):
+    with pytest.raises(ParseError, match=reason):
+        parse(text, ["a", "b"])
+
+
+def test_a_step_and_a_bend():
+    X = [[1.0], [2.5], [3.0], [np.nan]]
+    assert parse("x > 2.5", ["x"]).evaluate(X).tolist()[:3] == [0.0, 0.0, 1.0]
+    assert parse("max(x, 2.5)", ["x"]).evaluate(X).tolist()[:3] == [2.5, 2.5, 3.0]
+    assert parse("min(x, 2.5)", ["x"]).evaluate(X).tolist()[:3] == [1.0, 2.5, 2.5]
+    assert np.isnan(parse("x > 2.5", ["x"]).evaluate(X)[3])
