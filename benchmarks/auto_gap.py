@@ -137,13 +137,15 @@ def report(store: Store, options: argparse.Namespace) -> str:
     table = markdown_table([*header, "chosen of all", "s"], rows[True])
     closed_header = [title for title in header if title != "share"]
     apart = markdown_table([*closed_header, "chosen of all", "s"], rows[False])
+    no_gap = "## No gap to close\n\nThe best other is not a tenth better than the linear model.\n\n"
+    no_gap = f"{no_gap}{apart}\n" if rows[False] else ""
     return f"""# How far features take a linear model
 
 Error of logistic regression (share of wrong classes) or ridge regression (root mean squared error
 over the spread of the target) on a third of the rows, drawn at random within each class;
-{options.seeds} splits ({tell_splits(options)}), three times as many of sets with fewer than
+splits: {options.seeds} ({tell_splits(options)}), three times as many of sets with fewer than
 {SMALL_ROWS} rows, means ± standard error. {options.budget:g} seconds for each fit of
-`AutoFeatures`, {options.jobs} threads, at most {options.max_rows} rows. Share: (linear − with
+`AutoFeatures`, threads: {options.jobs}, at most {options.max_rows} rows. Share: (linear − with
 features) / (linear − best other), others being random forest, Extra-Trees, histogram gradient
 boosting and LightGBM at their defaults.
 
@@ -151,12 +153,7 @@ boosting and LightGBM at their defaults.
 
 {table}
 
-## No gap to close
-
-The best other is not a tenth better than the linear model.
-
-{apart}
-"""
+{no_gap}"""
 
 
 def main() -> None:

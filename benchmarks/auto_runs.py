@@ -35,7 +35,7 @@ def tell_splits(options: argparse.Namespace) -> str:
     """Say which splits they are: those that rules were tried on flatter."""
     if options.first_seed == 0:
         return "the first one is the one that rules were tried on"
-    return f"from number {options.first_seed} on; rules were tried on number 0"
+    return f"from number {options.first_seed} on; rules were tried on earlier ones"
 
 
 def rows_of(settings: Settings) -> tuple[Dataset, np.ndarray, np.ndarray]:

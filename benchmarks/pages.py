@@ -37,7 +37,7 @@ def machine() -> str:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     kind = f"{platform.system()} {platform.machine()}"
     python = f"Python {platform.python_version()}"
-    return f"{cores} cores{memory}, {kind}, {python}, {', '.join(found)}"
+    return f"{cores} core{'s' * (cores != 1)}{memory}, {kind}, {python}, {', '.join(found)}"
 
 
 def command_of(arguments: list[str] | None = None) -> str:

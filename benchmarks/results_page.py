@@ -14,7 +14,26 @@ CHAPTERS = {
     "The publications": (*("constructive", "budget", "paths", "fctree", "recursive", "landmarks"),),
     "Speed": ("speed", "speed_growth", "speed_paths", "speed_landmarks", "speed_peers"),
     "Accuracy beside others": ("compare_features", "learners"),
+    "AutoFeatures": ("auto_gap", "auto_mixed", "auto_noise"),
 }
+# What stands on top of everything: the sentences of a page that one of these matches.
+FINDINGS = {
+    "constructive": r"Beside the published errors: [^.]*\.|Plain .*? beside scikit-learn's [^.]*\.",
+    "paths": r"Paths against original columns: [^.]*\.",
+    "landmarks": r"[\w. ]+: kernel features are [^;]*(?=;)",
+    "speed": r"\d+ of \d+ bars hold",
+    "speed_growth": r"\d+ of \d+ bars hold",
+    "speed_paths": r"\d+ of \d+ bars hold",
+    "speed_landmarks": r"\d+ of \d+ bars hold",
+    "learners": r"our [\w-]+ alone among the others: .*",
+    "auto_gap": r"(?:50 formulas|all methods): mean share .*(?=\.)",
+    "auto_mixed": r"\d+ better, \d+ within noise, \d+ worse|claimed minus real .*(?=\.)",
+}
+WORDS = """Words and signs of the tables: RF is a random forest, ET Extra-Trees, HGB scikit-learn's
+histogram gradient boosting; K is the search budget (candidates at each node), D the most symbols of
+a formula, n in a budget such as 10n and f the number of columns; RST is recursive selective
+transformation, FCT the feature construction tree, TFC all operators on all pairs of columns;
+"better" and "worse" mean by more than two standard errors, everything else is "within noise"."""
 LAST = "More measurements"
 UNKNOWN = "not recorded"
 
@@ -50,6 +69,14 @@ def moved(text: str, folder: str) -> str:
     return re.sub(r"(!\[[^\]]*\]\()(?!https?:)([^)]+\))", rf"\1{folder}/\2", "\n".join(lines))
 
 
+def findings(name: str, text: str) -> str:
+    """Give the sentences of a page that sum it up, as one; "" where there are none."""
+    if name not in FINDINGS:
+        return ""
+    found = re.findall(FINDINGS[name], text)
+    return "; ".join(sentence.strip().rstrip(".") for sentence in found)
+
+
 def build(folder: Path = PAGES) -> str:
     """Put the page together.
 
@@ -63,7 +90,7 @@ def build(folder: Path = PAGES) -> str:
     str
         Markdown; the same for the same pages.
     """
-    contents, bodies, machines = [], [], []
+    contents, bodies, machines, short = [], [], [], []
     for chapter, paths in chapters(folder).items():
         contents.append(f"\n**{chapter}**\n")
         bodies.append(f"## {chapter}")
@@ -78,14 +105,21 @@ def build(folder: Path = PAGES) -> str:
                 f"- [{title}](#{anchor(title)}): {size}, [alone]({folder.name}/{path.name})"
             )
             bodies.append(moved(text, folder.name))
+            if said := findings(path.stem, text):
+                short.append(f"- [{title}](#{anchor(title)}): {said}.")
     machine = "\n".join(f"- {found}" for found in machines) or f"- {UNKNOWN}"
     head = """# Results
 
 Written by `python benchmarks/results_page.py` from the pages under docs/results, which the
 benchmarks write: `make papers`, `make bench` and `make compare`, each with `SIZE=full` for the
-large size. Every page ends with its run: size, date, command, machine and versions. A page of a
-large run is not replaced by a small one."""
-    parts = [head, f"Machines and versions:\n\n{machine}", "\n".join(contents).strip(), *bodies]
+large size. Every page ends with its run: size, date, command, machine and versions; a "custom" run
+has sizes of its own, which its command says. A page of a large run is not replaced by a small
+one."""
+    parts = [head]
+    if short:
+        parts.append("In short, in the words of the pages:\n\n" + "\n".join(short))
+    parts += [WORDS, f"Machines and versions:\n\n{machine}", "\n".join(contents).strip()]
+    parts += bodies
     return "\n\n".join(parts) + "\n"
 
 

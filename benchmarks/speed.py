@@ -162,15 +162,15 @@ def add_speed_options(parser: argparse.ArgumentParser, quick: str, full: str) ->
 
 def finish_lines(title: str, intro: str, lines: list[Line], options: argparse.Namespace) -> None:
     """Print and write the page of some lines; leave with 1 if a bar is missed and asked for."""
-    header = ["work", "ours", "theirs", "number", "bar", ""]
+    header = ["work", "ours", "theirs", "measured", "bar", ""]
     table = markdown_table(header, [line.cells() for line in lines])
     missed = [line.work for line in lines if not line.passed]
     n_bars = sum(line.bar is not None for line in lines)
-    verdict = f"{n_bars - len(missed)} of {n_bars} bars hold."
+    verdict = f"{n_bars - len(missed)} of {n_bars} bars hold." if n_bars else ""
     if missed and not options.full:
         verdict += " Bars are set for a full run."
     verdict += "".join(f"\n- Missed: {work}." for work in missed)
-    text = f"# {title}\n\n{intro}\n\n{table}\n\n{verdict}"
+    text = f"# {title}\n\n{intro}\n\n{table}\n\n{verdict}".rstrip()
     print(text)
     write_page(options.write, text, options.size)
     sys.exit(bool(options.check and missed))

@@ -108,7 +108,7 @@ def main() -> None:
             lines += ensemble_lines(n_trees, options.repeats, n_jobs, ("random_forest", *others))
     intro = f"""Training on {ROWS:,} × {COLUMNS}, predicting as many rows; theirs is scikit-learn's
 plain random forest with {n_trees} trees, its tree, or Nystroem. Median of {options.repeats} turns,
-side by side; the number is our time over theirs."""
+side by side; measured is our time over theirs."""
     finish_lines("Speed of ensembles over kernel features", intro, lines, options)
 
 

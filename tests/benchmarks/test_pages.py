@@ -138,3 +138,9 @@ def test_the_page_of_this_repository_is_up_to_date():
 def test_plots_of_this_repository_are_small():
     for path in (ROOT / "docs" / "results").glob("*.png"):
         assert path.stat().st_size < 100_000, path.name
+
+
+@pytest.mark.parametrize("name", results_page.FINDINGS)
+def test_the_findings_of_this_repository_are_found(name):
+    text = (ROOT / "docs" / "results" / f"{name}.md").read_text(encoding="utf-8")
+    assert re.search(r"\d", results_page.findings(name, text))
