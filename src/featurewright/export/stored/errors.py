@@ -14,10 +14,10 @@ class ModelFileError(ValueError):
     ...     load(io.BytesIO(b"not a model"))
     ... except ModelFileError as error:
     ...     print(error)
-    Cannot load the model: it is not a model file (File is not a zip file); save it again.
+    Cannot load the model: it is not a model file (File is not a zip file); give what save wrote.
     """
 
 
-def broken(what: str) -> ModelFileError:
+def broken(what: str, advice: str = "save it again") -> ModelFileError:
     """Say what no file that `save` has written holds."""
-    return ModelFileError(f"{what}; save it again")
+    return ModelFileError(f"{what}; {advice}")
