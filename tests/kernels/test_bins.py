@@ -20,6 +20,7 @@ from featurewright.kernels.bins import (
     clipped_range,
     equal_sum,
     find_mass,
+    has_code,
     key_codes,
     known_sum,
     left_sum,
@@ -154,6 +155,13 @@ def test_values_in_the_tails_have_bins_of_their_own_and_an_enormous_one_takes_no
         x[499] = 1e30  # not in the sample
         clipped_range(as_values(x), 0, len(x), state)
         assert state["high"] < 100
+
+
+@pytest.mark.parametrize("n", [1, 31, 64])
+def test_a_code_is_found_among_the_first(n):
+    codes = np.arange(64, dtype=np.uint8)
+    for code in (0, n - 1, n, 200):
+        assert bool(has_code(codes, n, code)) == (code in codes[:n])
 
 
 def test_a_constant_and_nothing_have_no_tails():

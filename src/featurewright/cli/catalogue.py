@@ -56,7 +56,7 @@ METHODS = (
     Method(
         "boosting",
         "formulas",
-        "shallow boosted trees: each looks for what the ones before left unexplained",
+        "shallow trees on what a linear model leaves over; formulas may bend at a number",
         "many weak relations that add up, regression",
         "ConstructiveBoosting…",
     ),

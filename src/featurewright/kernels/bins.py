@@ -87,10 +87,11 @@ def rank_codes(values, row, n, missing, ranks, codes):
 def clipped_range(values, row, n, state):
     """Find the range of the values, without those very far from a small sample of them.
 
-    Tails are worth bins of their own: a class may be found there alone. But one enormous ratio
-    would put nearly all other rows into one bin. Values beyond the range share the outermost bins.
+    Tell whether any value is missing. Tails are worth bins of their own: a class may be found
+    there alone. But one enormous ratio would put nearly all other rows into one bin. Values beyond
+    the range share the outermost bins.
     """
-    value_range(values, row, n, state)
+    missing = value_range(values, row, n, state)
     at, step = np.uint64(row), n // SAMPLE
     low = next_low = _INFINITE
     high = next_high = -_INFINITE
@@ -108,6 +109,7 @@ def clipped_range(values, row, n, state):
         reach = _REACH * (next_high - next_low)
         state.low = max(state.low, next_low - reach)
         state.high = min(state.high, next_high + reach)
+    return missing
 
 
 @kernel
@@ -240,6 +242,15 @@ def level_codes(values, row, n, first_level, n_bins, codes):
         place = x - first
         place = place if (place >= _ZERO) & (place < other) else other
         codes[i] = np.uint8(np.int32(place) if x == x else missing)
+
+
+@kernel(inline=True)
+def has_code(codes, n, code):
+    """Tell whether any of the codes is the given one."""
+    found = np.int64(0)
+    for i in range(np.uint64(n)):
+        found |= np.int64(codes[i] == code)
+    return found
 
 
 @kernel

@@ -13,6 +13,7 @@ from featurewright.kernels.bins import (
     bin_edges,
     clipped_range,
     find_mass,
+    has_code,
     key_codes,
     level_codes,
     part_size,
@@ -139,7 +140,8 @@ def draw_threshold(values, row, n, is_level, state):
 def put_into_bins(values, row, n, bench, n_levels, state):
     """Give every value its bin; return the number of bins, a multiple of four.
 
-    With more levels than bins, a random window of the levels is tested; `state.low` is the first.
+    The state then tells whether any value is missing. With more levels than bins, a random window
+    of the levels is tested; `state.low` is the first.
     """
     if n_levels > 0:
         first = np.int64(0)
@@ -148,12 +150,14 @@ def put_into_bins(values, row, n, bench, n_levels, state):
         state.low = np.float32(first)
         n_bins = (min(n_levels, MAX_BINS - 1) + 4) // 4 * 4
         level_codes(values, row, n, first, n_bins, bench.codes)
+        state.missing = has_code(bench.codes, n, n_bins)
         return n_bins
     if n <= EXACT_ROWS:
         n_bins = (n + 3) // 4 * 4
         rank_codes(values, row, n, n_bins, bench.ranks, bench.codes)
+        state.missing = has_code(bench.codes, n, n_bins)
         return n_bins
-    clipped_range(values, row, n, state)
+    state.missing = np.int64(clipped_range(values, row, n, state))
     # Ratios and products have long tails: equal parts would put nearly all rows into one bin.
     if find_mass(values, row, n, state):
         tail_codes(values, row, n, state, np.int64(MAX_BINS), bench.codes)
@@ -274,8 +278,6 @@ def score_known(values, row, rows, n, n_stats, settings, bench, n_levels, best_s
         return score
     n_bins = put_into_bins(values, row, n, bench, n_levels, state)
     fill_bins(rows, n, n_stats, settings, bench, n_bins)
-    for i in range(np.uint64(n)):
-        state.missing |= np.int64(bench.codes[i] == n_bins)
     score = best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state)
     if score > best_so_far or (state.missing and score > WORST):
         if is_level:
