@@ -40,12 +40,30 @@ def test_a_curve_is_followed_by_bends_and_a_jump_by_a_step():
     assert names == ["x > 3"]
 
 
-def test_truth_values_are_not_cut_and_holes_are_filled():
-    X = np.column_stack([np.arange(50.0) % 2, np.where(np.arange(50) < 40, np.nan, 1.0)])
-    truth = Feature.of(parse("a < b", ["a", "b"]))
-    hollow = Feature.of(parse("b", ["a", "b"]))
-    found = bend([truth, hollow], X, np.ones((50, 1)), X[:, :1], n_bends=5, n_steps=5)
-    assert [f.name for f in found] == ["a < b"]
+def test_truth_values_are_not_cut_and_what_is_mostly_undefined_is_left_out():
+    row = np.arange(50.0)
+    X = np.column_stack([row % 2, np.where(row < 40, np.nan, row), np.where(row < 9, np.nan, row)])
+    names = ["a", "b", "c"]
+    features = [Feature.of(parse(text, names)) for text in ("a < b", "b", "c")]
+    found = bend(features, X, np.ones((50, 1)), X[:, :1], n_bends=9, n_steps=9)
+    assert found[0].name == "a < b"
+    assert found[0].gain == pytest.approx(1.0)
+    assert all(1.0 >= feature.gain >= 0.0 and feature.name != "b" for feature in found)
+
+
+def test_numbers_that_nobody_reads_are_left_out():
+    assert places_of(np.array([1e-40, 2e-40, 3e-40])) == []
+    assert places_of(np.array([-1.0, 1e-20, 1.0])) == [-0.5, 0.5]
+
+
+def test_gains_of_all_methods_compare():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = X[:, 0] * X[:, 1] + 0.3 * X[:, 2] ** 2
+    auto = AutoFeatures(methods=["batch"], time_budget=10, cv=3, random_state=0).fit(X, y)
+    gains = {feature.name: feature.gain for feature in auto.features_}
+    assert max(gains, key=gains.get) == "x0 * x1"
+    assert 0.5 < gains["x0 * x1"] < sum(gains.values()) <= 1.0
 
 
 def test_auto_features_bend_for_a_linear_model_and_come_back_from_a_file(tmp_path):

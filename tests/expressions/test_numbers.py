@@ -32,7 +32,7 @@ def test_a_number_keeps_four_digits_and_its_text(value):
     assert 0 <= code <= MAX_PARAMETER
     assert is_number_code(code)
     assert number_code(float(number_text(code))) == code
-    assert code_number(code) == np.float32(float(number_text(code)))
+    assert code_number(code) == pytest.approx(float(number_text(code)), rel=4e-16, abs=0)
     if abs(value) > 1e-120:
         assert abs(float(number_text(code)) - value) <= 0.0005001 * abs(value)
 
@@ -73,6 +73,15 @@ def test_what_float32_cannot_hold_is_refused(value):
 def test_numbers_elsewhere_are_refused(text, reason):
     with pytest.raises(ParseError, match=reason):
         parse(text, ["a", "b"])
+
+
+@pytest.mark.parametrize("number", [0.24, 0.7, 0.1, 2.675, 1e-5, 9999.0])
+def test_a_value_is_not_over_the_number_it_is(number):
+    for dtype in (np.float32, np.float64):
+        x = np.array([number], dtype)
+        (found,) = get_operator("over").reference(x, parameter=number_code(number))
+        assert found == 0.0
+    assert code_number(number_code(number)) == number
 
 
 def test_a_step_and_a_bend():

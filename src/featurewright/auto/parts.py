@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from featurewright.auto.originals import OutputColumn
+from featurewright.auto.selection import pursue
 from featurewright.expressions import Feature
 from featurewright.tables import EncodedTable
 from featurewright.trees.features import evaluate_expressions
@@ -102,6 +103,30 @@ class Part:
         if sparse.issparse(values):
             return np.ascontiguousarray(values[:, self.keep].toarray(), dtype=np.float64)
         return np.array(values[:, self.keep], dtype=np.float64)
+
+
+def rate_formulas(parts: list[Part], columns: Matrix, target: Matrix) -> list[Part]:
+    """Give each formula as its gain the share of a target that it explains beyond those before.
+
+    The original columns, the first ones given, explain first; then the formula that explains most,
+    and so on. Formulas of all methods are rated together, so their gains compare.
+    """
+    widths = [len(part.names) for part in parts]
+    starts = columns.shape[1] - sum(widths) + np.cumsum([0, *widths])
+    places = [
+        place
+        for part, start, width in zip(parts, starts, widths, strict=False)
+        for place in range(start, start + width)
+        if part.features
+    ]
+    order, shares = pursue(columns[:, : starts[0]], columns[:, places], target, len(places))
+    gains = np.zeros(len(places))
+    gains[order] = shares
+    rated = iter(gains.tolist())
+    return [
+        replace(part, features=tuple(replace(f, gain=next(rated)) for f in part.features))
+        for part in parts
+    ]
 
 
 def raw_scores(model: Any, table: EncodedTable) -> Matrix:

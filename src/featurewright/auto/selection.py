@@ -53,12 +53,19 @@ def distinct(base: Matrix, pool: Matrix, limit: float = MAX_CORRELATION) -> NDAr
     return np.array(taken, dtype=np.intp)
 
 
-def by_residual(
-    base: Matrix, pool: Matrix, target: Matrix, wanted: int, worth: Matrix | float = 1.0
-) -> NDArray[np.intp]:
+def by_residual(base: Matrix, pool: Matrix, target: Matrix, wanted: int) -> NDArray[np.intp]:
     """Order columns by orthogonal matching pursuit: each explains most of what is left.
 
     The base columns explain first. A column that the others explain almost wholly is not taken.
+    """
+    return pursue(base, pool, target, wanted)[0]
+
+
+def pursue(
+    base: Matrix, pool: Matrix, target: Matrix, wanted: int, worth: Matrix | float = 1.0
+) -> tuple[NDArray[np.intp], Matrix]:
+    """Do what `by_residual` does; give the share of the target that each column explained, too.
+
     What a column explains counts as much as it is worth.
     """
     rows = some(len(pool))
@@ -71,24 +78,26 @@ def by_residual(
     columns -= basis @ (basis.T @ columns)
     squares = (columns**2).sum(axis=0)
     taken: list[int] = []
+    explained: list[float] = []
     open_ = np.ones(columns.shape[1], dtype=bool)
     while len(taken) < wanted:
         open_ &= squares > _OWN**2
         if not open_.any():
             break
         gains = ((columns.T @ rest) ** 2).sum(axis=1)
-        gains = np.where(open_, worth * gains / np.where(open_, squares, 1.0), -1.0)
-        best = int(np.argmax(gains))
+        gains = np.where(open_, gains / np.where(open_, squares, 1.0), -1.0)
+        best = int(np.argmax(worth * gains))
         if gains[best] <= 0.0:
             break
         taken.append(best)
+        explained.append(float(gains[best]) / rest.shape[1])
         open_[best] = False
         axis = columns[:, best] / np.sqrt(squares[best])
         rest -= np.outer(axis, axis @ rest)
         shares = axis @ columns
         columns -= np.outer(axis, shares)
         squares = np.maximum(squares - shares**2, 0.0)
-    return np.array(taken, dtype=np.intp)
+    return np.array(taken, dtype=np.intp), np.array(explained)
 
 
 def left_over(columns: Matrix, target: Matrix) -> Matrix:

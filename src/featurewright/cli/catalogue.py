@@ -56,7 +56,7 @@ METHODS = (
     Method(
         "boosting",
         "formulas",
-        "shallow trees on what a linear model leaves over; formulas may bend at a number",
+        "shallow trees on what a linear model leaves over; formulas with bends and steps",
         "many weak relations that add up, regression",
         "ConstructiveBoosting…",
     ),

@@ -57,7 +57,7 @@ def number_code(value: float) -> int:
 
 
 def code_number(code: int) -> float:
-    """Return the number of a code, as float32 holds it.
+    """Return the number of a code.
 
     Parameters
     ----------
@@ -67,17 +67,16 @@ def code_number(code: int) -> float:
     Returns
     -------
     float
-        The same number in every form of a formula.
+        The same number in every form of a formula; float32 values are compared with it as float32.
 
     Examples
     --------
-    >>> code_number(number_code(1500.0))
-    1500.0
+    >>> code_number(number_code(0.24)) == 0.24
+    True
     """
     whole, exponent, sign = number_parts(code)
     size = whole * POWERS[exponent] if exponent >= 0 else whole / POWERS[-exponent]
-    with np.errstate(over="ignore"):
-        return sign * float(np.float32(size))
+    return sign * float(size)
 
 
 def number_text(code: int) -> str:

@@ -14,6 +14,7 @@ from featurewright.expressions.nodes import Call, Column, Expression
 from featurewright.expressions.operators import OPERATORS
 
 _EVEN = frozenset({"abs", "square", "sqrt", "log"})
+_NEVER_NEGATIVE = ("abs", "square", "sqrt", "exp", "gaussian")
 _IDEMPOTENT = frozenset({"min", "max", "and", "or"})
 _MIRRORED = {"greater": "less", "greater_equal": "less_equal"}
 _OPPOSITE = {
@@ -98,6 +99,8 @@ def _unary(node: Call) -> Expression | None:
     name, x = node.operator.name, node.arguments[0]
     if name in _EVEN and (inner := _made_by(x, "neg", "abs")):
         return _call(name, inner[0])
+    if name == "abs" and _made_by(x, *_NEVER_NEGATIVE):
+        return x
     if name in ("neg", "not") and (inner := _made_by(x, name)):
         return inner[0]
     # A comparison is missing exactly when its opposite is, so it can absorb the negation.

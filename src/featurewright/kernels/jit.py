@@ -196,6 +196,18 @@ def bits_float(typing_context: Any, value: Any) -> Any:
 
 
 @intrinsic
+def cast_like(typing_context: Any, value: Any, like: Any) -> Any:
+    """Give a number the type of another one."""
+    if not isinstance(value, types.Number) or not isinstance(like, types.Float):
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return context.cast(builder, args[0], value, like)
+
+    return like(value, like), codegen
+
+
+@intrinsic
 def call_address(typing_context: Any, address: Any, arguments: Any) -> Any:
     """Call a compiled scalar function by its address with a tuple of equal-typed floats."""
     if not isinstance(arguments, types.UniTuple):

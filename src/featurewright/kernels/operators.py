@@ -12,7 +12,7 @@ import numpy as np
 
 from featurewright.expressions import opcodes as op
 from featurewright.expressions.numbers import DIGIT_BITS, EXPONENT_BITS, POWERS
-from featurewright.kernels.jit import call_address, kernel
+from featurewright.kernels.jit import call_address, cast_like, kernel
 
 # float32 constants widen silently next to a float64 and keep float32 loops in float32.
 _LARGEST = np.float32(3.4028234663852886e38)
@@ -44,7 +44,7 @@ def number_of(code):
     exponent = (code >> DIGIT_BITS) & ((1 << EXPONENT_BITS) - 1)
     exponent -= (exponent >> (EXPONENT_BITS - 1)) << EXPONENT_BITS
     size = whole * POWERS[exponent] if exponent >= 0 else whole / POWERS[-exponent]
-    return np.float32(-size if code >> (DIGIT_BITS + EXPONENT_BITS) else size)
+    return -size if code >> (DIGIT_BITS + EXPONENT_BITS) else size
 
 
 @kernel
@@ -68,7 +68,7 @@ def apply_one(opcode, parameter, x):
         return truth(x, x, x == _ZERO)
     if opcode == op.IS:
         return truth(x, x, x == np.float32(parameter))
-    number = number_of(parameter)
+    number = cast_like(number_of(parameter), x)
     if opcode == op.AT_LEAST:
         return settle(x if x != x or x > number else number)
     if opcode == op.AT_MOST:

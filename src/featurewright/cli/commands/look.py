@@ -143,8 +143,8 @@ def methods(as_json: Json = False, debug: Debug = False) -> None:
     console.print(table)
     console.print(
         display.plain(
-            "`featurewright fit` tries them all within its time and keeps what helps. Limit it "
-            "with --methods readable (formulas only) or --methods forest,batch.",
+            "`featurewright fit` tries those that give formulas within its time and keeps what "
+            "helps; --methods all tries every one, --methods forest,batch these two.",
             300,
         )
     )
