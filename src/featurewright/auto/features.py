@@ -27,11 +27,10 @@ from featurewright.auto.estimators import (
 from featurewright.auto.originals import OutputColumn, unique_names
 from featurewright.auto.others import score_estimators
 from featurewright.auto.pace import FAILURES, Clock
-from featurewright.auto.parts import Part, rate_formulas
+from featurewright.auto.parts import Part
 from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader, learn_reader
 from featurewright.auto.search import Search
-from featurewright.auto.selection import indicator_target
 from featurewright.auto.sources import SOURCES, Task, chosen_methods
 from featurewright.auto.targets import read_target
 from featurewright.auto.warming import warm_up
@@ -109,8 +108,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         What was kept; "original" keeps the original columns only.
     features_ : list of Feature
         The formulas among the constructed columns. The gain of each is the share of the target
-        that it explains, by least squares, beyond the original columns and the formulas before it,
-        the one that explains most first.
+        that it explains beyond the original columns and the formulas that explain more.
     baseline_score_, score_ : float
         Mean held-out score with the original columns, and with what was kept.
     gain_, gain_std_ : float
@@ -316,20 +314,18 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         try:
             for method in config.methods:
                 space.construct(SOURCES[method], (), max(1.0, clock.left))
-            self.parts_ = space.parts(config)
+            self.parts_ = space.rated(config)
         except FAILURES as error:
             self.best_method_ = "original"
             self.gain_, self.gain_std_, self.score_ = 0.0, 0.0, self.baseline_score_
             self.gain_per_fold_ = np.zeros(len(self.gain_per_fold_))
             _logger.warning("%s failed on all rows, original columns kept: %s", config.label, error)
-        columns = space.columns(self.parts_)
-        target = indicator_target(problem.y, self.task_)
-        self.parts_ = rate_formulas(self.parts_, columns, target)
         self.originals_ = space.originals
         self.columns_: tuple[OutputColumn, ...] = unique_names(
             [*space.originals.columns, *(c for part in self.parts_ for c in part.columns)]
         )
         self.features_: list[Feature] = [f for part in self.parts_ for f in part.features]
+        columns = space.columns(self.parts_)
         self.model_ = fit_estimator(search.estimator, columns, problem.y, problem.weights)
         labels = getattr(self, "classes_", None) if self.task_ == "classification" else None
         shown = [at for at, column in enumerate(self.columns_) if column.kind != "path"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featurewright.auto.originals import Originals, learn_originals
-from featurewright.auto.parts import Part
+from featurewright.auto.parts import Part, rate_formulas
 from featurewright.auto.selection import by_residual, distinct, indicator_target
 from featurewright.auto.sources import POOL, SOURCES, Request, Source, Task
 from featurewright.tables import EncodedTable
@@ -212,6 +212,12 @@ class Workspace:
             return None
         chosen = np.random.default_rng(self.seed).permutation(n_rows)[: source.max_rows]
         return np.sort(chosen)
+
+    def rated(self, config: Config) -> list[Part]:
+        """Give the parts of a choice, their formulas with gains that compare."""
+        parts = self.parts(config)
+        target = indicator_target(self.problem.y, self.problem.task.kind)
+        return rate_formulas(parts, self.columns(parts), target)
 
     def columns(self, parts: list[Part]) -> Matrix:
         """Give original and constructed columns of the training rows."""
