@@ -85,8 +85,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         Folds. A number makes shuffled folds, by class, and whole groups where `groups` are given;
         of up to 3,000 rows, the best few choices are then tried on twice as many further folds.
     max_size : int, default=5
-        Largest number of symbols in a formula; a bend or step at a number, as in
-        ``max(a * b, 2.5)``, comes on top.
+        Largest number of symbols in a formula; a bend or step at a number comes on top.
     random_state : int, RandomState or None, default=None
         Seed. The same seed gives the same result for any `n_jobs`, as long as the time budget does
         not end the search.

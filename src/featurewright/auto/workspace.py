@@ -216,7 +216,7 @@ class Workspace:
     def rated(self, config: Config) -> list[Part]:
         """Give the parts of a choice, their formulas with gains that compare."""
         parts = self.parts(config)
-        target = indicator_target(self.problem.y, self.problem.task.kind)
+        target = indicator_target(self.problem.codes, self.problem.task.kind)
         return rate_formulas(parts, self.columns(parts), target)
 
     def columns(self, parts: list[Part]) -> Matrix:
