@@ -110,9 +110,9 @@ def report(store: Store, options: argparse.Namespace) -> str:
     return f"""# Estimators with and without AutoFeatures
 
 Scores on a third of the rows, drawn at random within each class, that nothing has seen;
-{options.seeds} splits ({tell_splits(options)}), means ± standard error;
+splits: {options.seeds} ({tell_splits(options)}), means ± standard error;
 at most {options.max_rows} rows;
-{options.budget:g} seconds for each fit, {options.jobs} threads; the largest time in seconds (s) is
+{options.budget:g} seconds for each fit, threads: {options.jobs}; the largest time in seconds (s) is
 that of the whole fit. {rule}
 `duration` is left out of bank_marketing.
 
