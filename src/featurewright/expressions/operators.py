@@ -281,7 +281,7 @@ def get_operator(operator: str | Operator) -> Operator:
         )
     found = _TABLE.get(operator) or _REGISTERED.get(operator)
     if found is None:
-        names = [*_TABLE, *_REGISTERED]
+        names = [*(name for name in _TABLE if name not in WITH_NUMBER), *_REGISTERED]
         near = get_close_matches(operator, names, n=3)
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
         hint = hint or f"use one of {', '.join(names)}."
