@@ -147,11 +147,12 @@ def test_votes_are_those_of_extra_trees(n_classes):
     y = np.array(list("abc"))[np.searchsorted(cuts, RATIO)] if n_classes else RATIO
     auto = quick(methods="votes", cv=2).fit(X, y)
     assert auto.best_method_ == "votes"
-    names = ["vote"] if n_classes < 3 else ["vote 0", "vote 1", "vote 2"]
+    names = ["vote"] if n_classes < 3 else ["log vote 0", "log vote 1", "log vote 2"]
     assert list(auto.get_feature_names_out())[-len(names) :] == names
     (part,) = auto.parts_
     trees = part.transformer
     raw = trees.predict_proba(X) if n_classes else trees.predict(X)[:, np.newaxis]
+    raw = np.log(np.maximum(raw, 0.01)) if n_classes == 3 else raw
     expected = np.clip(raw[:, 1:] if n_classes == 2 else raw, part.low, part.high)
     assert np.array_equal(auto.transform(X)[:, -len(names) :], expected)
 

@@ -45,6 +45,18 @@ def test_order_by_residual():
     np.testing.assert_array_equal(by_residual(base, pool, target, 5), expected)
 
 
+def test_a_few_further_folds_that_agree_are_enough():
+    steady = [0.012, 0.010, 0.013, 0.011, 0.012]
+    sizes = {"a": 5}
+    agrees = {"a": np.array([*steady, 0.030, 0.002])}
+    assert choose({"a": agrees["a"][5:]}, sizes, SHARE).key is None  # they alone are not
+    assert choose(agrees, sizes, SHARE, n_first=5).key == "a"
+    contradicts = {"a": np.array([*steady, 0.010, -0.015])}
+    assert choose(contradicts, sizes, SHARE, n_first=5).key is None
+    wild = {"a": np.array([0.05, -0.02, 0.04, -0.01, 0.03, 0.030, 0.002])}
+    assert choose(wild, sizes, SHARE, n_first=5).key is None
+
+
 def test_left_over_is_the_residual_of_least_squares():
     rng = np.random.default_rng(1)
     columns, target = rng.normal(size=(60, 3)), rng.normal(size=(60, 1))

@@ -95,11 +95,17 @@ def choose(
     nothing = Choice(None, np.zeros(max(0, n_proofs)))
     if n_proofs < 2:
         return nothing
-    needed = float(student.ppf(sure, n_proofs - 1))  # 1.2 for five folds, more for fewer
+
+    def is_above(found: Array, level: float) -> bool:
+        needed = float(student.ppf(level, len(found) - 1))  # 1.2 for five folds, more for fewer
+        return bool(found.mean() > needed * corrected_error(found, test_share))
 
     def is_sure(key: Any) -> bool:
         found = gains[key][n_first:]
-        return bool(found.mean() > needed * corrected_error(found, test_share))
+        if is_above(found, sure):
+            return True
+        # A few folds that agree with very sure ones before them are enough.
+        return n_proofs < n_first and found.mean() > 0.0 and is_above(gains[key], VERY_SURE)
 
     # One that varies wildly from fold to fold is near the best by chance alone: it is passed over.
     key = next((key for key in best_keys(gains, sizes) if is_sure(key)), None)

@@ -28,7 +28,7 @@ class OutputColumn:
     kind : str
         "number", "missing" (1 where the value is missing), "level" (1 where the row has it) or
         "frequency" (how often the row's label is) of an original column; "formula", "landmark",
-        "component", "path" or "score" of a constructed one.
+        "component", "path", "score" or "vote" of a constructed one.
     source : str
         The original column, or the method that constructed it.
 

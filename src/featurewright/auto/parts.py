@@ -21,6 +21,7 @@ Matrix = NDArray[np.float64]
 _TAIL = 0.01  # quantiles from which the usual range of a column is told
 _SPANS = 1.0  # a column is cut so many usual ranges beyond them, or where its values end
 SOME_ROWS = 20_000  # rows looked at for fills and ranges
+LEAST_VOTE = 0.01  # a share of votes below counts as this much, so that it has a logarithm
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class Part:
     method : str
         The method.
     kind : str
-        "formula", "landmark", "component", "path" or "score".
+        "formula", "landmark", "component", "path", "score", or "vote" for logarithms of votes.
     features : tuple of Feature
         The formulas, where it has any.
     transformer : estimator or None
@@ -99,6 +100,9 @@ class Part:
             return evaluate_formulas(self.features, table)
         if self.kind == "score":
             return raw_scores(self.transformer, table)[:, self.keep]
+        if self.kind == "vote":
+            shares = raw_scores(self.transformer, table)[:, self.keep]
+            return np.log(np.maximum(shares, LEAST_VOTE))
         values = self.transformer.transform(table)
         if sparse.issparse(values):
             return np.ascontiguousarray(values[:, self.keep].toarray(), dtype=np.float64)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from featurewright.auto.search import Search
 
 _FINALISTS = 3  # choices that are tried on further folds
+_MORE_FINALISTS = 6  # with the best ones of other methods alone, where there is time
 _FULL_FOLDS = 2  # folds of all rows on which a choice found on some of them is tried
 
 
@@ -26,9 +27,10 @@ def confirm(search: Search) -> None:
     The best of many choices on few rows owes much to luck, which other folds do not share.
     """
     board, n_first = search.board, search.n_folds
-    ranked = sorted(board.finished(), key=lambda config: -board.gains(config).mean())
-    finalists = [c for c in ranked[:_FINALISTS] if board.gains(c).mean() > 0.0]
-    if not finalists or board.n_complete < n_first:
+    if not search.further or board.n_complete < max(2, n_first):
+        return
+    finalists = _finalists(search)
+    if not finalists:
         return
     # Rather fewer choices than fewer folds than there were.
     while (n_more := _affordable(search, finalists)) < n_first and len(finalists) > 1:
@@ -54,6 +56,28 @@ def confirm(search: Search) -> None:
             break
     if board.n_complete >= n_first + 2:
         board.n_first = n_first
+
+
+def _finalists(search: Search) -> list[Config]:
+    """Give the best few choices, then the best ones of other methods by themselves.
+
+    The best few are often one method with this or that besides, and lucky or not together. A gain
+    that varies much from fold to fold is luck more often than one that does not.
+    """
+    board = search.board
+
+    def at_least(config: Config) -> float:
+        gains = board.gains(config)
+        return float(gains.mean() - gains.std(ddof=1) / np.sqrt(len(gains)))
+
+    ranked = [c for c in board.finished() if board.gains(c).mean() > 0.0]
+    ranked.sort(key=at_least, reverse=True)
+    best = ranked[:_FINALISTS]
+    alone: dict[str, Config] = {}
+    for config in ranked[_FINALISTS:]:
+        if len(config.pieces) == 1 and config.methods not in [c.methods for c in best]:
+            alone.setdefault(config.label, config)
+    return [*best, *alone.values()][:_MORE_FINALISTS]
 
 
 def check_on_all_rows(search: Search) -> None:

@@ -323,8 +323,12 @@ class Search:
             room = self.clock.left - self.costs.reserve - self._proof()
             if self._ahead(self.alive, left) <= room:
                 break
-            worst = min(self.alive, key=self._promise)
-            self._drop(worst, "stopped", _LATER)
+            others = sorted(self.alive, key=self._promise)[:-1]
+            self._drop(min(others, key=self._worth), "stopped", _LATER)
+
+    def _worth(self, method: str) -> float:
+        """Give what a method promises for the time it takes: twice for a quarter of the time."""
+        return self._promise(method) / np.sqrt(max(self.costs.of(method, _VARIANTS[0]), 1e-3))
 
     def _hopeless(self, method: str) -> bool:
         """Tell whether every choice of a method loses in every fold."""

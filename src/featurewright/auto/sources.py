@@ -47,6 +47,8 @@ _OPERATORS = (
     *("gaussian", "less"),  # bumps and steps, which products cannot make
 )
 _BOOSTED_ROUNDS = 100
+# Candidates of a node of boosted trees: a few suffice where every class has trees of its own.
+_LEAST_BOOSTED, _MOST_BOOSTED = 100, 300
 _ENSEMBLE_ROWS = 20_000
 _VOTING_TREES = 100
 # Trees that remember every row vote for its class without a doubt, and the estimator would learn
@@ -323,9 +325,12 @@ def _leaves(name: str, asked: Request, search: str | None) -> Part:
 def _scores(asked: Request) -> Part:
     """Take what boosted trees that test formulas add up to, a column for each class."""
     make = _pick(asked.task, ConstructiveBoostingClassifier, ConstructiveBoostingRegressor)
+    n_classes = len(np.unique(asked.y)) if asked.task.kind == "classification" else 1
+    n_scores = n_classes if n_classes > 2 else 1
+    budget = min(max(10 * asked.table.shape[1], _LEAST_BOOSTED), _MOST_BOOSTED)
     learner = make(
         _BOOSTED_ROUNDS,
-        budget=_budget(asked),
+        budget=int(budget / np.sqrt(n_scores)),
         max_size=asked.task.max_size,
         max_time=asked.seconds,
         random_state=asked.seed,
@@ -335,7 +340,10 @@ def _scores(asked: Request) -> Part:
 
 
 def _votes(asked: Request) -> Part:
-    """Take the mean votes of Extra-Trees that test formulas, a column for each class."""
+    """Take the mean votes of Extra-Trees that test formulas, a column for each class.
+
+    Of more than two classes, their logarithms: that is what a linear model of classes adds up.
+    """
     make = _pick(asked.task, ConstructiveExtraTreesClassifier, ConstructiveExtraTreesRegressor)
     learner = make(
         _VOTING_TREES,
@@ -355,7 +363,10 @@ def _ensemble_part(method: str, word: str, learner: Any, asked: Request) -> Part
     few = EncodedTable(asked.table.matrix[:1], asked.table.schema)
     n_scores = raw_scores(learner, few).shape[1]
     names = [word] if n_scores == 1 else [f"{word} {k}" for k in range(n_scores)]
-    return learn_part(method, "score", asked.table, transformer=learner, names=names)
+    kind = "vote" if method == "votes" and n_scores > 1 else "score"
+    if kind == "vote":
+        names = [f"log {name}" for name in names]
+    return learn_part(method, kind, asked.table, transformer=learner, names=names)
 
 
 _FORMULA_SIZES = (5, 10, 20, 50, 100)
