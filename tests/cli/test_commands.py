@@ -14,6 +14,7 @@ from tests.cli.tables import mixed
 
 import featurewright
 from featurewright.cli import catalogue, sources, streams
+from featurewright.cli.fitting import training_table
 
 FIT = ("--methods", "batch", "--time", 1, "--quiet")
 
@@ -225,6 +226,21 @@ def test_groups_with_gaps(call, tmp_path):
     assert "code" not in featurewright.load(out).feature_names_in_
 
 
+def test_folds_in_order_of_time(call, tmp_path):
+    frame = mixed(120).with_columns(day=pl.int_range(pl.len()).shuffle(seed=1))
+    frame.write_parquet(tmp_path / "t.parquet")
+    out = tmp_path / "m.fw"
+    options = ("--order-by", "day", "--folds", 3, "--out", out, *FIT)
+    call("fit", tmp_path / "t.parquet", "-t", "sign", *options)
+    model = featurewright.load(out)
+    assert type(model.cv).__name__ == "TimeSeriesSplit"
+    assert model.cv.get_n_splits() == len(model.results_[0]["fold_scores"]) == 3
+    table = training_table(frame, ["sign"], drop=["day"], order="day")
+    assert "day" not in table.X.columns
+    assert_frame_equal(table.X, frame.sort("day").drop("sign", "day"))
+    assert table.y.to_list() == frame.sort("day")["sign"].to_list()
+
+
 def test_gaps_in_a_target_of_numbers(call, tmp_path):
     frame = mixed(120).with_columns(
         pl.when(pl.int_range(pl.len()) < 10).then(float("nan")).otherwise(pl.col("size")).alias("y")
@@ -274,6 +290,10 @@ def test_not_utf8_is_said(call, tmp_path):
         (["-t", "sign", "--drop", "nope"], "There is no column 'nope'"),
         (["-t", "sign", "--drop", "sign"], "cannot be the target and something else"),
         (["-t", "sign", "--groups", "nope"], "There is no column 'nope'"),
+        (["-t", "sign", "--order-by", "nope"], "There is no column 'nope'"),
+        (["-t", "sign", "--order-by", "sign"], "cannot be the target and something else"),
+        (["-t", "sign", "--order-by", "with gaps"], "so they have no place in time"),
+        (["-t", "sign", "--order-by", "key", "--groups", "code"], "by group and by time"),
         (["-t", "sign", "--task", "regression"], "Regression needs numbers"),
         (["-t", "sign", "-t", "a"], "must be labels of 0 and 1"),
         (["-t", "sign", "--scoring", "nope"], "scoring='nope' is not known"),

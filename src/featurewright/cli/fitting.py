@@ -50,15 +50,26 @@ def training_table(
     *,
     drop: Sequence[str] = (),
     groups: str | None = None,
+    order: str | None = None,
 ) -> TrainingTable:
-    """Take the target and other columns that are no features off a table."""
+    """Take the target and other columns that are no features off a table.
+
+    The rows are put in the order of a column, where one is named.
+    """
     named = [*targets, *drop, *([groups] if groups else [])]
-    for name in named:
+    for name in (*named, *([order] if order else [])):
         if name not in frame.columns:
             raise UserError(f"There is no column {name!r}: {did_you_mean(name, frame.columns)}")
     for name in targets:
-        if name in drop or name == groups:
+        if name in drop or name in (groups, order):
             raise UserError(f"Column {name!r} cannot be the target and something else too.")
+    if order and groups:
+        raise UserError("Rows cannot be held out by group and by time: use --groups or --order-by.")
+    if order and frame[order].null_count():
+        raise UserError(
+            f"Column {order!r} is missing in {frame[order].null_count()} rows, so they have no "
+            "place in time: fill it, or use --order-by with another column."
+        )
     # Files of columns may have NaN beside nulls.
     frame = frame.with_columns(
         frame[name].fill_nan(None) for name in targets if frame[name].dtype.is_float()
@@ -66,6 +77,8 @@ def training_table(
     known = frame.filter(~pl.any_horizontal(pl.col(list(targets)).is_null()))
     if known.is_empty():
         raise UserError(f"The target {targets[0]!r} is missing in all rows: choose another column.")
+    if order:
+        known = known.sort(order, maintain_order=True)
     X = known.drop([*set(named)])
     if X.width == 0:
         raise UserError("No column is left to make features from: drop fewer columns.")
@@ -112,6 +125,13 @@ def choose_task(y: Any, task: str, estimator: str, seed: int) -> tuple[Any, Any]
     if guess_task(estimator, np.asarray(y.to_list())) == task:
         return y, estimator
     return y, standard_estimator(estimator, task, random_state=seed)
+
+
+def later_folds(n_folds: int) -> Any:
+    """Give folds that test on later rows than they learn from."""
+    from sklearn.model_selection import TimeSeriesSplit
+
+    return TimeSeriesSplit(n_folds)
 
 
 def fit_model(table: TrainingTable, listen: Listener, **parameters: Any) -> AutoFeatures:

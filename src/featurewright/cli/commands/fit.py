@@ -12,7 +12,13 @@ from rich.console import Console
 
 import featurewright
 from featurewright.cli import catalogue, display
-from featurewright.cli.fitting import choose_task, fit_model, training_table, watching
+from featurewright.cli.fitting import (
+    choose_task,
+    fit_model,
+    later_folds,
+    training_table,
+    watching,
+)
 from featurewright.cli.kinds import NULLS, find_types, nearly_numbers
 from featurewright.cli.options import (
     Debug,
@@ -42,6 +48,7 @@ EXAMPLES = (
     "featurewright fit customers.csv --target churned",
     "featurewright fit houses.parquet -t price --time 300 --estimator boosting",
     "featurewright fit visits.csv.gz -t returned --groups patient --drop visit_id",
+    "featurewright fit sales.csv -t sold --order-by day",
     "featurewright fit cars.csv -t mpg --out cars.fw --report cars.html --sql cars.sql",
 )
 
@@ -104,6 +111,14 @@ def fit(
             metavar="COLUMN",
         ),
     ] = None,
+    order_by: Annotated[
+        str | None,
+        typer.Option(
+            help="A column, such as a date, that rows follow in time: every fold tests on later "
+            "rows than it learns from.",
+            metavar="COLUMN",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -150,7 +165,7 @@ def fit(
     if not quiet:
         tell_encoding(source, console)
     _check_header(frame.columns, target, no_header)
-    training = training_table(frame, target, drop=drop or (), groups=groups)
+    training = training_table(frame, target, drop=drop or (), groups=groups, order=order_by)
     training.y, model_for = choose_task(training.y, task.value, estimator.value, seed)
     if not quiet:
         _tell_table(console, training, target, nearly_numbers(frame) if source.is_text else ())
@@ -163,7 +178,7 @@ def fit(
             time_budget=time,
             n_features_out=features,
             scoring=scoring,
-            cv=folds,
+            cv=folds if order_by is None else later_folds(folds),
             random_state=seed,
             n_jobs=jobs,
         )
