@@ -20,6 +20,7 @@ from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 
 from featurewright import AutoFeatures
 from featurewright.auto import standard_estimator
+from featurewright.report import summarize
 
 RNG = np.random.default_rng(0)
 N = 240
@@ -139,6 +140,21 @@ def test_scores_are_those_of_boosting(n_classes):
     raw = boosted.decision_function(X) if n_classes else boosted.predict(X)
     expected = np.clip(raw.reshape(len(X), -1), part.low, part.high)
     assert np.array_equal(auto.transform(X)[:, -len(names) :], expected)
+
+
+def test_rows_without_a_value_are_counted():
+    """Divided by zero in a quarter of the rows: the profile and what people read say so."""
+    random = np.random.default_rng(0)
+    a, b = random.normal(size=400), np.arange(400.0) % 4
+    y = np.divide(a, b, out=np.zeros(400), where=b > 0)
+    auto = quick(methods="batch", n_features_out=2).fit(np.column_stack([a, b]), y)
+    ratio = "x0 / x1"
+    assert ratio in [feature.name for feature in auto.features_]
+    shares = {column["name"]: column["undefined"] for column in auto.profile_["columns"]}
+    assert shares[ratio] == 0.25
+    assert shares["x0"] == 0.0
+    told = {f["name"]: f["undefined_text"] for f in summarize(auto)["features"]}
+    assert told[ratio] == "undefined in 25% of the rows, where it has its median"
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])

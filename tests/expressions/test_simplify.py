@@ -37,6 +37,8 @@ def test_values_are_the_same_bit_for_bit(expression, seed) -> None:
         ("abs(abs(a))", "abs(a)"),
         ("abs(sqrt(a - b))", "sqrt(a - b)"),
         ("abs(gaussian(a, b))", "gaussian(a, b)"),
+        ("abs(a < b)", "a < b"),
+        ("square(sqrt(a > 2.5))", "a > 2.5"),
         ("abs(-a)", "abs(a)"),
         ("square(-a)", "square(a)"),
         ("square(abs(a))", "square(a)"),

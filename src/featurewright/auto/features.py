@@ -329,12 +329,14 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         labels = getattr(self, "classes_", None) if self.task_ == "classification" else None
         shown = [at for at, column in enumerate(self.columns_) if column.kind != "path"]
         shown = shown[:_MAX_PROFILED]
+        undefined = [part.undefined(problem.table) for part in self.parts_]
         self.profile_ = profile_columns(
             columns[:, shown],
             [self.columns_[at].name for at in shown],
             problem.codes,
             self.task_,
             class_labels=None if labels is None else labels.tolist(),
+            undefined=np.concatenate([np.zeros(space.base.shape[1]), *undefined])[shown],
         )
 
     def _notify(self, event: dict[str, Any]) -> None:
@@ -410,8 +412,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
         """
-        columns = self._columns(X)
-        return np.asarray(self.model_.predict(columns))
+        return np.asarray(self.model_.predict(self._columns(X)))
 
     @available_if(_model_has("predict"))
     def score(self, X: Any, y: Any) -> float:
@@ -446,5 +447,4 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Probabilities.
         """
-        columns = self._columns(X)
-        return np.asarray(self.model_.predict_proba(columns))
+        return np.asarray(self.model_.predict_proba(self._columns(X)))

@@ -81,6 +81,12 @@ class Part:
             values[holes] = np.broadcast_to(self.fill, values.shape)[holes]
         return np.clip(values, self.low, self.high, out=values)
 
+    def undefined(self, table: EncodedTable) -> Matrix:
+        """Give the share of rows in which each column is undefined, and filled."""
+        if not self.features:
+            return np.zeros(len(self.names))
+        return np.mean(~np.isfinite(self._raw(_some_rows(table))), axis=0)
+
     def take(self, chosen: Any) -> Part:
         """Give some of the columns, in the order asked for."""
         which = np.asarray(chosen, dtype=np.intp)
@@ -107,6 +113,12 @@ class Part:
         if sparse.issparse(values):
             return np.ascontiguousarray(values[:, self.keep].toarray(), dtype=np.float64)
         return np.array(values[:, self.keep], dtype=np.float64)
+
+
+def _some_rows(table: EncodedTable) -> EncodedTable:
+    """Give every so many of the rows of a large table."""
+    step = max(1, len(table.matrix) // SOME_ROWS)
+    return EncodedTable(table.matrix[::step], table.schema)
 
 
 def rate_formulas(parts: list[Part], columns: Matrix, target: Matrix) -> list[Part]:
@@ -177,8 +189,7 @@ def learn_part(
     part = Part(method, kind, listed, transformer, chosen, named, blank, blank, blank)
     if kind == "path":  # 0 or 1, and never undefined
         return replace(part, high=np.ones(len(chosen)))
-    step = max(1, len(table.matrix) // SOME_ROWS)
-    values = part._raw(EncodedTable(table.matrix[::step], table.schema))
+    values = part._raw(_some_rows(table))
     values[~np.isfinite(values)] = np.nan
     known = ~np.isnan(values).all(axis=0)
     fill, low, high = blank.copy(), blank.copy(), blank.copy()

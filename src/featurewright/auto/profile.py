@@ -34,6 +34,7 @@ def profile_columns(
     task: str,
     *,
     class_labels: Sequence[object] | None = None,
+    undefined: ArrayLike | None = None,
     max_rows: int = 10_000,
     random_state: Any = 0,
 ) -> dict[str, Any]:
@@ -52,6 +53,8 @@ def profile_columns(
     class_labels : sequence or None
         What the class codes 0, 1, ... (or the columns of a multi-label target) stand for. Without
         it, `y` itself holds the labels.
+    undefined : array-like of shape (n_columns,) or None
+        Share of rows in which each column is undefined, and was filled; none by default.
     max_rows : int, default=10_000
         A larger table is described by that many of its rows.
     random_state : int, RandomState or None
@@ -64,8 +67,9 @@ def profile_columns(
         ``columns``, a dict for each column: ``name``, ``quantiles`` (at `QUANTILES`),
         ``distinct``, ``discrete`` (each bin is one value), ``edges`` of the bins, ``counts`` (for
         each of the classes, for each bin; one row of counts for regression), ``means`` (of the
-        target for each bin; None for classes and in empty bins) and ``overlap`` (the three
-        columns most alike by absolute rank correlation: ``name`` and ``rho``).
+        target for each bin; None for classes and in empty bins), ``undefined`` (share of rows)
+        and ``overlap`` (the three columns most alike by absolute rank correlation: ``name`` and
+        ``rho``).
 
     Examples
     --------
@@ -90,6 +94,7 @@ def profile_columns(
     else:
         members, classes = _one_class_each(target, class_labels)
     overlaps = _overlaps(matrix, names)
+    shares = np.zeros(len(names)) if undefined is None else np.asarray(undefined)
     return {
         "rows": len(matrix),
         "task": task,
@@ -98,9 +103,10 @@ def profile_columns(
             {
                 "name": str(name),
                 **_column(column, members, target if task == "regression" else None),
+                "undefined": float(share),
                 "overlap": overlap,
             }
-            for name, column, overlap in zip(names, matrix.T, overlaps, strict=True)
+            for name, column, share, overlap in zip(names, matrix.T, shares, overlaps, strict=True)
         ],
     }
 

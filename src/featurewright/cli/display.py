@@ -101,6 +101,9 @@ def show_features(console: Console, summary: dict[str, Any], most: int | None = 
         for feature in shown:
             add_row(table, feature["name"], f"{feature['gain']:.3g}")
         console.print(table)
+        for feature in shown:
+            if feature["undefined_text"]:
+                console.print(plain(f"{feature['name']}: {feature['undefined_text']}.", 300))
     others = summary["columns"]
     if others:
         made = sorted({column["source"] for column in others})

@@ -202,7 +202,7 @@ def print_json(value: Any) -> None:
 def slim(summary: dict[str, Any]) -> dict[str, Any]:
     """Leave away what only the page needs."""
     features = [
-        {key: feature[key] for key in ("name", "latex", "gain", "inputs")}
+        {key: feature[key] for key in ("name", "latex", "gain", "inputs", "undefined")}
         for feature in summary["features"]
     ]
     return {**summary, "features": features}

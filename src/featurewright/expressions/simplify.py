@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from featurewright.expressions.domains import Boolean
 from featurewright.expressions.nodes import Call, Column, Expression
 from featurewright.expressions.operators import OPERATORS
 
@@ -100,6 +101,8 @@ def _unary(node: Call) -> Expression | None:
     if name in _EVEN and (inner := _made_by(x, "neg", "abs")):
         return _call(name, inner[0])
     if name == "abs" and _made_by(x, *_NEVER_NEGATIVE):
+        return x
+    if name in ("abs", "square", "sqrt") and x.domain == Boolean:
         return x
     if name in ("neg", "not") and (inner := _made_by(x, name)):
         return inner[0]

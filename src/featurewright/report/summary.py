@@ -246,6 +246,7 @@ def _features(model: Any) -> list[dict[str, Any]]:
     profile = getattr(model, "profile_", None) or {"columns": []}
     profiles = {column["name"]: column for column in profile["columns"]}
     largest = float(features[0].gain) if features else 0.0
+    holes = [float(profiles.get(f.name, {}).get("undefined", 0.0)) for f in features]
     return [
         {
             "rank": rank,
@@ -256,10 +257,20 @@ def _features(model: Any) -> list[dict[str, Any]]:
             "share": float(feature.gain) / largest if largest > 0 else 0.0,
             "size": feature.expression.size,
             "inputs": _inputs(feature),
+            "undefined": share,
+            "undefined_text": _undefined(share),
             "profile": profiles.get(feature.name),
         }
-        for rank, feature in enumerate(features, start=1)
+        for rank, (feature, share) in enumerate(zip(features, holes, strict=True), start=1)
     ]
+
+
+def _undefined(share: float) -> str:
+    """Say in how many rows a formula is undefined."""
+    if not share > 0.0:
+        return ""
+    amount = "less than 1%" if share < 0.01 else f"{100 * share:.0f}%"
+    return f"undefined in {amount} of the rows, where it has its median"
 
 
 def _inputs(feature: Feature) -> list[str]:
