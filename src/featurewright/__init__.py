@@ -6,16 +6,6 @@ import importlib
 import typing
 
 from featurewright import datasets, metrics
-from featurewright.constructive import (
-    ConstructiveBoostingClassifier,
-    ConstructiveBoostingRegressor,
-    ConstructiveExtraTreesClassifier,
-    ConstructiveExtraTreesRegressor,
-    ConstructiveForestClassifier,
-    ConstructiveForestRegressor,
-    ConstructiveTreeClassifier,
-    ConstructiveTreeRegressor,
-)
 from featurewright.expressions import (
     Boolean,
     Category,
@@ -27,6 +17,16 @@ from featurewright.expressions import (
 
 if typing.TYPE_CHECKING:
     from featurewright.auto import AutoFeatures
+    from featurewright.constructive import (
+        ConstructiveBoostingClassifier,
+        ConstructiveBoostingRegressor,
+        ConstructiveExtraTreesClassifier,
+        ConstructiveExtraTreesRegressor,
+        ConstructiveForestClassifier,
+        ConstructiveForestRegressor,
+        ConstructiveTreeClassifier,
+        ConstructiveTreeRegressor,
+    )
     from featurewright.export import load, save
     from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
     from featurewright.landmarks import (
@@ -70,10 +70,19 @@ __all__ = [
     "save",
 ]
 
-# Rooms that need much of scikit-learn are imported when one of their names is first used.
+# Rooms that need the compiler or much of scikit-learn are imported when one of their names is first
+# used.
 _LATER = {
     "AutoFeatures": "auto",
     "BatchConstructor": "fctree",
+    "ConstructiveBoostingClassifier": "constructive",
+    "ConstructiveBoostingRegressor": "constructive",
+    "ConstructiveExtraTreesClassifier": "constructive",
+    "ConstructiveExtraTreesRegressor": "constructive",
+    "ConstructiveForestClassifier": "constructive",
+    "ConstructiveForestRegressor": "constructive",
+    "ConstructiveTreeClassifier": "constructive",
+    "ConstructiveTreeRegressor": "constructive",
     "FCTreeClassifier": "fctree",
     "FCTreeRegressor": "fctree",
     "ForestPathEncoder": "paths",
