@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from featurewright.expressions import (
     Call,
     Column,
+    Feature,
     ParseError,
     Real,
     from_program,
@@ -90,3 +91,11 @@ def test_a_step_and_a_bend():
     assert parse("max(x, 2.5)", ["x"]).evaluate(X).tolist()[:3] == [2.5, 2.5, 3.0]
     assert parse("min(x, 2.5)", ["x"]).evaluate(X).tolist()[:3] == [1.0, 2.5, 2.5]
     assert np.isnan(parse("x > 2.5", ["x"]).evaluate(X)[3])
+
+
+def test_powers_of_ten_are_drawn():
+    small = Feature.of(parse("max(x, -9e-05)", ["x"]))
+    assert r"-9 \cdot 10^{-5}" in small.latex()
+    assert "<mn>−9</mn><mo>·</mo><msup><mn>10</mn><mn>−5</mn></msup>" in small.mathml()
+    large = Feature.of(parse("x > 2.5e+09", ["x"]))
+    assert r"2.5 \cdot 10^{9}" in large.latex()

@@ -63,11 +63,17 @@ def _column(node: Column) -> tuple[str, int]:
     return node.name if letter else _escape(node.name), ATOM
 
 
+def _number(text: str) -> str:
+    """Write a number; a power of ten as people write it."""
+    digits, _, exponent = text.partition("e")
+    return rf"{digits} \cdot 10^{{{int(exponent)}}}" if exponent else digits
+
+
 def _call(node: Call, parts: list[tuple[str, int]]) -> tuple[str, int]:
     """Write an operator by its template around its written arguments."""
     operator = OPERATORS.get(node.name, node.operator)
     if node.operator.has_number:
-        parts = [*parts, (node.label, ATOM)]
+        parts = [*parts, (_number(node.label), ATOM)]
     precedence, wanted = levels(operator.name, len(parts))
     if operator.has_level:
         return f"{parts[0][0]} = {_escape(node.label)}", COMPARISON

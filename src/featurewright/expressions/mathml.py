@@ -80,11 +80,21 @@ def _column(node: Column) -> tuple[Element, int]:
     return _leaf("mi", shorten(node.name)), ATOM
 
 
+def _number(text: str) -> Element:
+    """Write a number; a power of ten as people write it."""
+    digits, _, exponent = text.partition("e")
+    drawn = _leaf("mn", digits.replace("-", "−"))
+    if not exponent:
+        return drawn
+    power = _leaf("mn", str(int(exponent)).replace("-", "−"))
+    return _row(drawn, _leaf("mo", "·"), _element("msup", _leaf("mn", "10"), power))
+
+
 def _call(node: Call, parts: list[tuple[Element, int]]) -> tuple[Element, int]:
     """Draw an operator around its drawn arguments, bracketed as LaTeX brackets them."""
     name = node.name
     if node.operator.has_number:
-        parts = [*parts, (_leaf("mn", node.label.replace("-", "−")), ATOM)]
+        parts = [*parts, (_number(node.label), ATOM)]
     if node.operator.has_level:
         label = _leaf("mi", shorten(f"“{node.label}”"))
         return _row(parts[0][0], _leaf("mo", "="), label), COMPARISON
