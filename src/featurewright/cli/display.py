@@ -101,9 +101,12 @@ def show_features(console: Console, summary: dict[str, Any], most: int | None = 
         for feature in shown:
             add_row(table, feature["name"], f"{feature['gain']:.3g}")
         console.print(table)
-        for feature in shown:
-            if feature["undefined_text"]:
-                console.print(plain(f"{feature['name']}: {feature['undefined_text']}.", 300))
+        holes = [f"{f['name']} ({f['undefined_text']})" for f in shown if f["undefined_text"]]
+        if holes:
+            told = (
+                f"Undefined in some of the rows, where they have their median: {'; '.join(holes)}."
+            )
+            console.print(plain(told, 1000))
     others = summary["columns"]
     if others:
         made = sorted({column["source"] for column in others})

@@ -266,11 +266,10 @@ def _features(model: Any) -> list[dict[str, Any]]:
 
 
 def _undefined(share: float) -> str:
-    """Say in how many rows a formula is undefined."""
+    """Say in how many of the rows a formula is undefined."""
     if not share > 0.0:
         return ""
-    amount = "less than 1%" if share < 0.01 else f"{100 * share:.0f}%"
-    return f"undefined in {amount} of the rows, where it has its median"
+    return "less than 1%" if share < 0.01 else f"{100 * share:.0f}%"
 
 
 def _inputs(feature: Feature) -> list[str]:
