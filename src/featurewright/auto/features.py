@@ -327,16 +327,14 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         columns = space.columns(self.parts_)
         self.model_ = fit_estimator(search.estimator, columns, problem.y, problem.weights)
         labels = getattr(self, "classes_", None) if self.task_ == "classification" else None
-        shown = [at for at, column in enumerate(self.columns_) if column.kind != "path"]
-        shown = shown[:_MAX_PROFILED]
-        undefined = [part.undefined(problem.table) for part in self.parts_]
+        shown = np.flatnonzero([c.kind != "path" for c in self.columns_])[:_MAX_PROFILED]
         self.profile_ = profile_columns(
             columns[:, shown],
             [self.columns_[at].name for at in shown],
             problem.codes,
             self.task_,
             class_labels=None if labels is None else labels.tolist(),
-            undefined=np.concatenate([np.zeros(space.base.shape[1]), *undefined])[shown],
+            undefined=space.undefined(self.parts_)[shown],
         )
 
     def _notify(self, event: dict[str, Any]) -> None:
@@ -412,7 +410,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
         """
-        return np.asarray(self.model_.predict(self._columns(X)))
+        columns = self._columns(X)
+        return np.asarray(self.model_.predict(columns))
 
     @available_if(_model_has("predict"))
     def score(self, X: Any, y: Any) -> float:
@@ -447,4 +446,5 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Probabilities.
         """
-        return np.asarray(self.model_.predict_proba(self._columns(X)))
+        columns = self._columns(X)
+        return np.asarray(self.model_.predict_proba(columns))

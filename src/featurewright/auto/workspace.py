@@ -219,6 +219,11 @@ class Workspace:
         target = indicator_target(self.problem.codes, self.problem.task.kind)
         return rate_formulas(parts, self.columns(parts), target)
 
+    def undefined(self, parts: list[Part]) -> NDArray[np.float64]:
+        """Give the share of rows in which each of the `columns` is undefined and was filled."""
+        shares = (part.undefined(self.problem.table) for part in parts)
+        return np.concatenate([np.zeros(self.base.shape[1]), *shares])
+
     def columns(self, parts: list[Part]) -> Matrix:
         """Give original and constructed columns of the training rows."""
         return np.hstack([self.base, *(part.compute(self.problem.table) for part in parts)])
