@@ -294,6 +294,7 @@ def test_not_utf8_is_said(call, tmp_path):
         (["-t", "sign", "--order-by", "sign"], "cannot be the target and something else"),
         (["-t", "sign", "--order-by", "with gaps"], "so they have no place in time"),
         (["-t", "sign", "--order-by", "key", "--groups", "code"], "by group and by time"),
+        (["-t", "sign", "--order-by", "key", "--folds", "240"], "need at least 241 rows"),
         (["-t", "sign", "--task", "regression"], "Regression needs numbers"),
         (["-t", "sign", "-t", "a"], "must be labels of 0 and 1"),
         (["-t", "sign", "--scoring", "nope"], "scoring='nope' is not known"),

@@ -127,10 +127,15 @@ def choose_task(y: Any, task: str, estimator: str, seed: int) -> tuple[Any, Any]
     return y, standard_estimator(estimator, task, random_state=seed)
 
 
-def later_folds(n_folds: int) -> Any:
+def later_folds(n_folds: int, n_rows: int) -> Any:
     """Give folds that test on later rows than they learn from."""
     from sklearn.model_selection import TimeSeriesSplit
 
+    if n_rows <= n_folds:
+        raise UserError(
+            f"{n_folds} folds in time need at least {n_folds + 1} rows, but there are {n_rows}: "
+            "use fewer --folds, or more rows."
+        )
     return TimeSeriesSplit(n_folds)
 
 

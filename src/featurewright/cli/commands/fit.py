@@ -166,6 +166,7 @@ def fit(
         tell_encoding(source, console)
     _check_header(frame.columns, target, no_header)
     training = training_table(frame, target, drop=drop or (), groups=groups, order=order_by)
+    cv = folds if order_by is None else later_folds(folds, training.X.height)
     training.y, model_for = choose_task(training.y, task.value, estimator.value, seed)
     if not quiet:
         _tell_table(console, training, target, nearly_numbers(frame) if source.is_text else ())
@@ -178,7 +179,7 @@ def fit(
             time_budget=time,
             n_features_out=features,
             scoring=scoring,
-            cv=folds if order_by is None else later_folds(folds),
+            cv=cv,
             random_state=seed,
             n_jobs=jobs,
         )
