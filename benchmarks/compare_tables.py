@@ -86,18 +86,20 @@ def reason_of(found: dict | None) -> str:
 
 
 def seconds_table(cells: Cells, store: Store, options: argparse.Namespace) -> str:
-    """Lay out the seconds of learning the columns, or why there are none."""
-    rows = []
+    """Lay out the seconds of learning the columns, and below why there are none on some sets."""
+    rows, missing = [], []
     for name in options.sets:
         texts = []
         for method in options.methods:
             jobs = cells[name, method]
-            reasons = [reason_of(store.get(job)) for job in jobs]
+            reason = next(filter(None, (reason_of(store.get(job)) for job in jobs)), "")
             mean, _ = mean_and_error(column(store, jobs, "fit_seconds"))
-            text = NO_VALUE if np.isnan(mean) else f"{mean:.3g}"
-            texts.append(next((reason for reason in reasons if reason), text)[:40])
+            texts.append("none" if reason else NO_VALUE if np.isnan(mean) else f"{mean:.3g}")
+            if reason:
+                missing.append(f"- {name}, {method}: {reason}.")
         rows.append([name, *texts])
-    return markdown_table(["seconds", *options.methods], rows)
+    table = markdown_table(["seconds", *options.methods], rows)
+    return "\n\n".join([table, "\n".join(missing)] if missing else [table])
 
 
 def report(cells: Cells, store: Store, options: argparse.Namespace) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -30,6 +31,7 @@ PINS: dict[str, tuple[str, ...]] = {
     ),
 }
 OURS = "featurewright"
+_LONGEST = 300  # letters of a message
 WORKER = Path(__file__).resolve().parent / "peer_worker.py"
 
 
@@ -162,9 +164,16 @@ def _run(python: Path, folder: Path, n_jobs: int, limit: float) -> str:
         _end(process)
         raise
     if process.returncode or not (folder / "out.json").exists():
-        lines = [line for line in errors.splitlines() if line.strip()]
-        return f"failed: {lines[-1][:150] if lines else process.returncode}"
+        return f"failed: {last_error(errors) or process.returncode}"
     return ""
+
+
+def last_error(text: str) -> str:
+    """Give the last line that names an exception, else the last line; no bars of progress."""
+    lines = [line.rsplit("\r", 1)[-1].strip() for line in text.splitlines()]
+    lines = [line for line in lines if line]
+    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Interrupt)\b", line)]
+    return (named or lines or [""])[-1][:_LONGEST]
 
 
 def _end(process: subprocess.Popen) -> None:

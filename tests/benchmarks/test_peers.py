@@ -69,6 +69,17 @@ def test_a_failure_is_one_line(worker):
     assert found.train is None
 
 
+def test_bars_of_progress_do_not_hide_the_error():
+    bar = " 25%|##        | 1/4 [00:00<00:01]"
+    text = f"Traceback (most recent call last):\nValueError: too few rows\n{bar}\r{bar}\n"
+    assert peers.last_error(text) == "ValueError: too few rows"
+    assert peers.last_error(f"killed\n{bar}\rsklearn.NotFittedError: fit first") == (
+        "sklearn.NotFittedError: fit first"
+    )
+    assert peers.last_error("\nkilled\n\n") == "killed"
+    assert peers.last_error("") == ""
+
+
 def test_a_time_limit_ends_children_too(worker):
     worker(
         "import subprocess, sys, time\n"

@@ -60,7 +60,9 @@ def tail_codes(
     wide = x.astype(np.float64)
 
     def squash(value: np.ndarray | float) -> np.ndarray:
-        return np.sign(value - center) * np.log2(1 + np.abs(value - center) / width)
+        # The logarithm, with straight lines between the powers of two.
+        part, exponent = np.frexp(1 + np.abs(value - center) / width)
+        return np.sign(value - center) * (exponent + 2 * part - 2)
 
     first, last = squash(span[0]), squash(span[1])
     place = (squash(wide) - first) / (last - first) * n_bins
@@ -88,3 +90,21 @@ def key_codes(x: np.ndarray, low: np.float32, high: np.float32, n_bins: int) -> 
     first, last = key(low)[0], key(high)[0]
     place = ((key(x) - first) * (n_bins / (last - first + 1))).astype(np.int64)
     return np.where(np.isnan(x), n_bins, np.clip(place, 0, n_bins - 1))
+
+
+def bin_sums(codes: np.ndarray, columns: np.ndarray, n_bins: int) -> np.ndarray:
+    """Sum columns, one per row, by bin; rows with other codes are left out."""
+    inside = np.array([codes == b for b in range(n_bins)], np.float64)
+    return columns.astype(np.float64) @ inside.T
+
+
+def best_boundary(
+    scores: np.ndarray, parts: np.ndarray, counts: np.ndarray, least: float, fewest: int
+) -> int:
+    """Give the first boundary of the highest score with enough on both sides, -1 if there is none.
+
+    The last of the running weights and counts are those of all.
+    """
+    allowed = (parts > least) & (parts[-1] - parts > least) & ~np.isnan(scores)
+    allowed &= (counts >= fewest) & (counts[-1] - counts >= fewest) & (scores > -np.inf)
+    return int(np.argmax(np.where(allowed, scores, -np.inf))) if allowed.any() else -1

@@ -328,7 +328,9 @@ class Search:
 
     def _worth(self, method: str) -> float:
         """Give what a method promises for the time it takes: twice for a quarter of the time."""
-        return self._promise(method) / np.sqrt(max(self.costs.of(method, _VARIANTS[0]), 1e-3))
+        promise = self._promise(method)
+        cost = np.sqrt(max(self.costs.of(method, _VARIANTS[0]), 1e-3))
+        return promise / cost if promise > 0.0 else promise * cost
 
     def _hopeless(self, method: str) -> bool:
         """Tell whether every choice of a method loses in every fold."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.kernels.criteria import log2_of
 from featurewright.kernels.jit import bits_float, float_bits, kernel
 from featurewright.kernels.programs import padded
 
@@ -22,7 +21,8 @@ LARGEST_KEY = np.int32(0x7F7FFFFF)  # the key of the largest finite float32
 _ABOVE_ALL = np.int32(0x7F800000)  # the keys of the infinities
 _BELOW_ALL = np.int32(-0x7F800001)
 _INFINITE = np.float32(np.inf)
-_SMALLEST = np.float32(1e-30)
+_SMALLEST = np.float32(1e-30)  # a width that can be divided by
+_BITS_OF_ONE = np.int32(0x3F800000)
 _ONE = np.float32(1.0)
 _ZERO = np.float32(0.0)
 
@@ -118,14 +118,12 @@ def range_codes(values, row, n, low, high, n_bins, codes):
     row = np.uint64(row)
     scale = np.float32(n_bins / max(np.float64(high) - np.float64(low), 1e-45))
     last = np.float32(n_bins - 1)
-    missing = np.int32(n_bins)
+    missing = np.float32(n_bins)
     for i in range(np.uint64(padded(n))):
         x = values[row, i]
         place = (x - low) * scale
-        place = place if place > _ZERO else _ZERO
-        place = place if place < last else last
-        code = np.int32(place)
-        codes[i] = np.uint8(code if x == x else missing)
+        place = max(min(place, last), _ZERO)
+        codes[i] = np.uint8(np.int32(place if x == x else missing))
 
 
 @kernel
@@ -161,13 +159,17 @@ def find_mass(values, row, n, state):
             if high - low < _LONG_TAILS * first:
                 return False
     state.center, state.width = center, width
-    return width > _ZERO
+    return width > _SMALLEST
 
 
 @kernel(inline=True)
-def squash(x, center, width):
-    """Bring far values nearer: distances from the center grow as their logarithm."""
-    size = log2_of(_ONE + abs(x - center) / width)
+def squash(x, center, scale):
+    """Bring far values nearer: distances from the center grow about as their logarithm.
+
+    The bits of a float, read as a whole number, are a logarithm with straight lines between the
+    powers of two. Nothing more is needed for bins.
+    """
+    size = np.float32(np.int32(float_bits(_ONE + abs(x - center) * scale) - _BITS_OF_ONE))
     return size if x > center else -size
 
 
@@ -175,18 +177,16 @@ def squash(x, center, width):
 def tail_codes(values, row, n, state, n_bins, codes):
     """Give each value its bin among equal parts of the squashed range, as `range_codes` does."""
     row = np.uint64(row)
-    center, width = state.center, state.width
-    low = squash(state.low, center, width)
-    scale = np.float32(n_bins) / max(squash(state.high, center, width) - low, _SMALLEST)
+    center, near = state.center, _ONE / state.width
+    low = squash(state.low, center, near)
+    scale = np.float32(n_bins) / max(squash(state.high, center, near) - low, _ONE)
     last = np.float32(n_bins - 1)
-    missing = np.int32(n_bins)
+    missing = np.float32(n_bins)
     for i in range(np.uint64(padded(n))):
         x = values[row, i]
-        place = (squash(x, center, width) - low) * scale
-        place = place if place > _ZERO else _ZERO
-        place = place if place < last else last
-        code = np.int32(place)
-        codes[i] = np.uint8(code if x == x else missing)
+        place = (squash(x, center, near) - low) * scale
+        place = max(min(place, last), _ZERO)
+        codes[i] = np.uint8(np.int32(place if x == x else missing))
 
 
 @kernel

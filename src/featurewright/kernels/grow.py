@@ -127,6 +127,7 @@ def make_workshop(
             narrow=np.empty(count + LANES, np.uint32),
             packing=np.zeros(3, np.int64),
             sum_packed=np.empty(1, np.uint64),
+            units=np.zeros(2, np.float32),
             entropy=np.empty(2, np.float32),
             totals=np.empty(n_stats + 2, np.float32),
         )
@@ -138,6 +139,7 @@ def make_workshop(
             codes=np.empty(n + LANES, np.uint8),
             ranks=np.empty(max(n, EXACT_ROWS) if n_stats >= MANY_STATS else EXACT_ROWS, np.int32),
             left=np.empty((n_stats + 2, MAX_BINS + 1), np.float32),
+            packed=np.empty(MAX_BINS + 1, np.int64),
             total=np.empty(n_stats + 2, np.float32),
             scores=np.empty(MAX_BINS + 1, np.float32),
             tried=np.empty(THRESHOLDS, np.float32),

@@ -16,6 +16,7 @@ from featurewright.kernels.criteria import (
     xlogx_whole,
 )
 from featurewright.kernels.jit import call_kernel, kernel, share
+from featurewright.kernels.packed import pack_sums
 from featurewright.kernels.programs import LANES, gather_all, padded
 from featurewright.kernels.random import draw_unit
 from featurewright.kernels.search import (
@@ -169,7 +170,11 @@ def prepare(target, row_ids, start, n, settings, rows):
         return prepare_classes(target, row_ids, start, n, settings.whole_weights, rows)
     rows.packing[0] = 0
     rows.packing[1] = 0
-    return prepare_sums(target, row_ids, start, n, settings.centered, rows)
+    rows.units[0] = _ZERO
+    n_stats = prepare_sums(target, row_ids, start, n, settings.centered, rows)
+    if n_stats == 1:
+        pack_sums(rows, n, settings)
+    return n_stats
 
 
 @kernel(inline=True)

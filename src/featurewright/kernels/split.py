@@ -27,6 +27,7 @@ from featurewright.kernels.bins import (
 from featurewright.kernels.boundaries import best_of_bins, choose_boundary
 from featurewright.kernels.criteria import APART, ROUNDING, WORST, score_boundaries, score_boundary
 from featurewright.kernels.jit import kernel
+from featurewright.kernels.packed import fill_packed
 from featurewright.kernels.quick import is_quick, score_quickly
 from featurewright.kernels.random import draw_below, draw_unit, next_bits
 from featurewright.kernels.rare import MANY_STATS, find_rare, score_rare
@@ -108,6 +109,9 @@ def score_at(values, row, rows, n, n_stats, settings, bench, threshold, is_level
 def fill_bins(rows, n, n_stats, settings, bench, n_bins):
     """Add every statistic, the weight and the count of rows to the bins of their codes."""
     left, by_class = bench.left, settings.by_class
+    if not by_class and rows.units[0] > _ZERO:
+        fill_packed(bench.codes, rows.packed, n, bench.packed, n_bins)
+        return
     for p in range(np.uint64(n_stats + 1 - by_class)):
         for b in range(np.uint64(n_bins + 1)):
             left[p, b] = _ZERO
@@ -294,6 +298,7 @@ def refine_threshold(values, rows, n, n_stats, settings, bench, state):
     First among many, then among ever finer ones around the best.
     """
     row, no = np.int64(0), np.int64(0)
+    rows.units[0] = _ZERO  # sums are not to be rounded here
     n_bins = put_into_bins(values, row, n, bench, no, state)
     for _ in range(ZOOMS if settings.many_thresholds else 1):
         fill_bins(rows, n, n_stats, settings, bench, n_bins)

@@ -22,11 +22,13 @@ class Rows(NamedTuple):
 
     weights: np.ndarray  # float32[statistics, rows]: those of numbers are followed by zeros
     segments: np.ndarray  # int64[statistics + 1]
-    packed: np.ndarray  # int64[rows]: weights, each class in bits of its own
+    packed: np.ndarray  # int64[rows]: weights, each class in bits of its own; or one number
     narrow: np.ndarray  # uint32[rows]: the same in 32 bits
     packing: np.ndarray  # int64[3]: bits of a class, 0 where weights do not fit; 1 if few in all;
     # 1 if they fit 32 bits
     sum_packed: np.ndarray  # uint64[1]: all packed weights added up
+    units: np.ndarray  # float32[2]: what one number and its weight are multiplied with where they
+    # are packed; else 0
     entropy: np.ndarray  # float32[2]: of the classes, times the weight; x log2 x of the weight.
     # Of one number, the squared deviations from its mean
     totals: np.ndarray  # float32[statistics + 1]: of each statistic, then of the weight
@@ -38,6 +40,7 @@ class Bench(NamedTuple):
     codes: np.ndarray  # uint8[rows]
     ranks: np.ndarray  # int32[EXACT_ROWS], int32[rows] where numbers are many
     left: np.ndarray  # float32[statistics + 2, MAX_BINS + 1]: then weight, then row count
+    packed: np.ndarray  # int64[MAX_BINS + 1]: all three, of one number
     total: np.ndarray  # float32[statistics + 2]
     scores: np.ndarray  # float32[MAX_BINS + 1]
     tried: np.ndarray  # float32[THRESHOLDS]
