@@ -14,7 +14,6 @@ from featurewright.auto.choice import choose, corrected_error
 from featurewright.auto.dates import TimeKind, date_parts, read_seconds, time_kind
 from featurewright.auto.estimators import (
     EvenScaler,
-    choose_scorer,
     further_folds,
     make_folds,
 )
@@ -153,24 +152,6 @@ def test_rare_indicators_are_not_stretched():
     scaler = EvenScaler().fit(X)
     assert scaler.scale_[0] == 1.0
     assert scaler.transform(X)[:, 1].std() == pytest.approx(1.0)
-
-
-def test_usual_scorers():
-    class Plain:
-        def fit(self, X, y):
-            """Learn nothing."""
-
-        def predict(self, X):
-            """Say nothing."""
-
-    model = Plain()
-    for y, name in (
-        (np.arange(100) % 2, "accuracy"),
-        (np.arange(100) % 10 == 0, "balanced_accuracy"),
-        (np.where(np.arange(100) < 90, 0, np.arange(100) % 3), "balanced_accuracy"),
-        (np.arange(100) % 3, "accuracy"),
-    ):
-        assert choose_scorer(None, model, "classification", y)[0] == name
 
 
 def test_folds_without_two_classes_are_left_out():

@@ -9,17 +9,24 @@ import pytest
 from featurewright.auto.board import ORIGINAL, Board
 from featurewright.auto.proof import _finalists, check_on_all_rows
 from featurewright.auto.workspace import RESIDUAL, Config, Piece
+from featurewright.auto.yardstick import Measured
 
 CHOICE = Config((Piece("batch", RESIDUAL, 5),))
+
+
+def alike(score: float) -> Measured:
+    """Make a score that choices are compared by too."""
+    return Measured(score, score)
 
 
 def searched(score: float, *, left: float = 10.0, most_rows: int = 50) -> SimpleNamespace:
     """Make a search that has chosen; with all rows the choice scores so much, the columns 0.5."""
     board = Board(["batch"], 0.25)
     for fold, gain in enumerate((0.10, 0.12, 0.11)):
-        board.note("original", ORIGINAL, fold, 0.5)
-        board.note("batch", CHOICE, fold, 0.5 + gain)
-    fold = SimpleNamespace(space=SimpleNamespace(construct=lambda *_: []), score=lambda *_: score)
+        board.note("original", ORIGINAL, fold, alike(0.5))
+        board.note("batch", CHOICE, fold, alike(0.5 + gain))
+    space = SimpleNamespace(construct=lambda *_: [])
+    fold = SimpleNamespace(space=space, score=lambda *_: alike(score))
     return SimpleNamespace(
         board=board,
         rows=[(range(100), range(25))] * 3,
@@ -27,9 +34,9 @@ def searched(score: float, *, left: float = 10.0, most_rows: int = 50) -> Simple
         n_folds=3,
         costs=SimpleNamespace(reserve=1.0),
         clock=SimpleNamespace(left=left),
-        make_fold=lambda number, most: (fold, 0.5),
+        make_fold=lambda number, most: (fold, alike(0.5)),
         estimator=None,
-        scorer=None,
+        yardstick=None,
     )
 
 
@@ -69,9 +76,27 @@ def test_finalists_are_steady_and_of_several_methods():
         Config((piece("forest"),)): (-0.01, -0.01, -0.01),
     }
     for fold in range(3):
-        board.note("original", ORIGINAL, fold, 0.5)
+        board.note("original", ORIGINAL, fold, alike(0.5))
         for config, found in gains.items():
-            board.note(config.label, config, fold, 0.5 + found[fold])
+            board.note(config.label, config, fold, alike(0.5 + found[fold]))
     found = _finalists(SimpleNamespace(board=board))
     labels = [config.label for config in found]
     assert labels == ["batch + fctree", "batch", "batch", "votes", "paths"]
+
+
+def test_choices_are_compared_by_evidence_and_reported_by_score():
+    board = Board(["batch", "votes"], 0.25)
+    lucky, sound = Config((Piece("batch", RESIDUAL, 5),)), Config((Piece("votes", RESIDUAL, 1),))
+    for fold in range(5):
+        board.note("original", ORIGINAL, fold, Measured(0.5, 0.4))
+        board.note("batch", lucky, fold, Measured(0.6 + 0.01 * fold, 0.4))
+        board.note("votes", sound, fold, Measured(0.55 + 0.01 * fold, 0.5 + 0.01 * fold))
+    assert board.best(board.finished()) == sound
+    kept, gains = board.decide()
+    assert kept == sound
+    assert gains == pytest.approx([0.05, 0.06, 0.07, 0.08, 0.09])
+    result = board.results()[2]
+    assert result["mean"] == pytest.approx(0.57)
+    assert result["gain"] == pytest.approx(0.07)
+    assert board.event("votes", "fold 5", 1.0)["best_score"] == pytest.approx(0.57)
+    assert board.proofs(sound) == pytest.approx([0.55, 0.56, 0.57, 0.58, 0.59])

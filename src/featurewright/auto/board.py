@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from featurewright.auto.choice import SURE, VERY_SURE, choose, corrected_error
 from featurewright.auto.workspace import Config
+from featurewright.auto.yardstick import Measured
 
 ORIGINAL = Config()
 
@@ -42,12 +43,12 @@ class Board:
         self.needs_proof = needs_proof
         self.disproved: set[Config] = set()
         self.n_first = 0  # folds by which the choices for further ones were found
-        self.scores: dict[Config, dict[int, float]] = {ORIGINAL: {}}
+        self.scores: dict[Config, dict[int, Measured]] = {ORIGINAL: {}}
         self.records: dict[str, Record] = {"original": Record(configs=[ORIGINAL])}
         for method in methods:
             self.records[method] = Record()
 
-    def note(self, label: str, config: Config, fold: int, score: float) -> None:
+    def note(self, label: str, config: Config, fold: int, score: Measured) -> None:
         """Note one score."""
         self.scores.setdefault(config, {})[fold] = score
         record = self.records.setdefault(label, Record())
@@ -91,14 +92,19 @@ class Board:
         )
 
     def gains(self, config: Config) -> NDArray[np.float64]:
-        """Give the differences to the original columns in the folds that were done."""
-        base = self.scores[ORIGINAL]
-        return np.array([score - base[n] for n, score in sorted(self.scores[config].items())])
+        """Give the differences to the original columns in the folds done, as choices see them."""
+        base, found = self.scores[ORIGINAL], self.scores[config]
+        return np.array([found[n].evidence - base[n].evidence for n in sorted(found)])
+
+    def score_gains(self, config: Config) -> NDArray[np.float64]:
+        """Give the same differences in the score itself."""
+        base, found = self.scores[ORIGINAL], self.scores[config]
+        return np.array([found[n].score - base[n].score for n in sorted(found)])
 
     def proofs(self, config: Config) -> list[float]:
         """Give the scores of the folds that prove something."""
         found = self.scores[config]
-        return [found[number] for number in sorted(found) if number >= self.n_first]
+        return [found[number].score for number in sorted(found) if number >= self.n_first]
 
     def decide(self) -> tuple[Config, NDArray[np.float64]]:
         """Choose; give the honest gains fold by fold too."""
@@ -109,7 +115,8 @@ class Board:
                 usable[config] = gains
         sizes = {config: config.n_columns for config in usable}
         sure = VERY_SURE if self.needs_proof and not self.n_first else SURE
-        choice = choose(usable, sizes, self.test_share, self.n_first, sure)
+        reported = {config: self.score_gains(config) for config in usable}
+        choice = choose(usable, sizes, self.test_share, self.n_first, sure=sure, reported=reported)
         if choice.key is None or choice.key in self.disproved:
             return ORIGINAL, np.zeros_like(choice.gains)
         return choice.key, choice.gains
@@ -123,8 +130,8 @@ class Board:
         found = [config for config in record.configs if self.scores[config]]
         most = max((len(self.scores[config]) for config in found), default=0)
         best = self.best([config for config in found if len(self.scores[config]) == most])
-        scores = [self.scores[best][n] for n in sorted(self.scores[best])] if best else []
-        gains = self.gains(best) if best else np.zeros(0)
+        scores = [self.scores[best][n].score for n in sorted(self.scores[best])] if best else []
+        gains = self.score_gains(best) if best else np.zeros(0)
         return {
             "method": label,
             "status": record.status,
@@ -145,12 +152,12 @@ class Board:
             best = ORIGINAL
         # Both are means over the same folds.
         found = self.scores[best]
-        base = [self.scores[ORIGINAL][number] for number in found]
+        base = [self.scores[ORIGINAL][number].score for number in found]
         return {
             "method": method,
             "stage": stage,
             "seconds": seconds,
             "best_method": best.label,
-            "best_score": float(np.mean(list(found.values()))),
+            "best_score": float(np.mean([measured.score for measured in found.values()])),
             "baseline": float(np.mean(base)),
         }

@@ -61,7 +61,9 @@ def choose(
     sizes: Mapping[Any, int],
     test_share: float,
     n_first: int = 0,
+    *,
     sure: float = SURE,
+    reported: Mapping[Any, Array] | None = None,
 ) -> Choice:
     """Choose by the gains of all folds; None where no gain is clearly above its noise.
 
@@ -77,6 +79,8 @@ def choose(
         The first so many folds have chosen these choices among others, so they prove nothing.
     sure : float
         One-sided level at which the gain must be above nothing.
+    reported : mapping, optional
+        The same differences in what is reported, where that is not what choices are compared by.
 
     Returns
     -------
@@ -111,11 +115,12 @@ def choose(
     key = next((key for key in best_keys(gains, sizes) if is_sure(key)), None)
     if key is None:
         return nothing
+    reported = gains if reported is None else reported
     honest = np.empty(n_proofs)
     for proof in range(n_proofs):
         fold = n_first + proof
         others = {other: np.delete(values, fold) for other, values in gains.items()}
-        honest[proof] = gains[best_keys(others, sizes)[0]][fold]
+        honest[proof] = reported[best_keys(others, sizes)[0]][fold]
     if honest.mean() <= 0.0:
         return nothing
     return Choice(key, honest)

@@ -1,4 +1,4 @@
-"""The standard estimators, scorers and folds: what `AutoFeatures` measures with."""
+"""The standard estimators and folds: what `AutoFeatures` tries features with."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.model_selection import check_cv as sklearn_check_cv
 from sklearn.multiclass import OneVsRestClassifier
@@ -32,10 +31,8 @@ from featurewright.trees.threads import one_blas_thread
 STANDARD = ("linear", "knn", "boosting")
 # What scikit-learn says of a target with many classes, again and again.
 MANY_CLASSES = "The number of unique classes is greater than 50%"
-_SKEWED = 0.25  # a class smaller than this makes two classes skewed
-_FEW_ROWS = 3_000  # rows up to which the best few choices are tried on further folds
+FEW_ROWS = 3_000  # up to here, a choice by five folds owes much to luck
 _REPETITIONS = 2
-_ONE_LARGE = 0.8  # a class larger than this makes several classes skewed
 
 
 class EvenScaler(StandardScaler):
@@ -140,35 +137,6 @@ def _last(estimator: Any) -> Any:
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
-def choose_scorer(scoring: Any, estimator: Any, task: str, y: NDArray[Any]) -> tuple[str, Any]:
-    """Give the scorer and its name; without one, one that suits the target."""
-    if scoring is None:
-        scoring = _usual_scorer(estimator, task, y)
-    if isinstance(scoring, str):
-        if scoring not in get_scorer_names():
-            raise ValueError(
-                f"scoring={scoring!r} is not known; use a name that "
-                "sklearn.metrics.get_scorer_names() lists, or a callable."
-            )
-        return scoring, check_scoring(estimator, scoring=scoring)
-    if not callable(scoring):
-        raise TypeError(f"scoring={scoring!r} must be the name of a scorer, a callable or None.")
-    return getattr(scoring, "__name__", type(scoring).__name__), scoring
-
-
-def _usual_scorer(estimator: Any, task: str, y: NDArray[Any]) -> str:
-    """Accuracy; where a class is rare, a measure that a constant answer does not win."""
-    if task == "regression":
-        return "r2"
-    if task == "multilabel":
-        return "f1_micro"
-    shares = np.unique(y, return_counts=True)[1] / len(y)
-    if len(shares) == 2 and shares.min() < _SKEWED:
-        ranks = hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")
-        return "roc_auc" if ranks else "balanced_accuracy"
-    return "balanced_accuracy" if shares.max() > _ONE_LARGE else "accuracy"
-
-
 def make_folds(
     cv: Any, y: NDArray[Any], groups: Any, task: str, seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -196,7 +164,7 @@ def further_folds(
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Give other folds of a table with few rows, where folds are drawn at all."""
     drawn = isinstance(cv, int | np.integer) and groups is None
-    if not drawn or len(y) > _FEW_ROWS:
+    if not drawn or len(y) > FEW_ROWS:
         return []
     repeated = (make_folds(cv, y, None, task, seed + 1 + k) for k in range(_REPETITIONS))
     return [fold for folds in repeated for fold in folds]
@@ -261,18 +229,3 @@ def _takes_weights(model: Any) -> bool:
     """Tell whether an estimator's fit takes weights."""
     inner = getattr(model, "estimator", model)
     return has_fit_parameter(model, "sample_weight") and has_fit_parameter(inner, "sample_weight")
-
-
-def measure(scorer: Any, model: Any, X: Any, y: NDArray[Any], weights: Any = None) -> float:
-    """Score a fitted model on held-out rows, with their weights where the scorer takes them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedMetricWarning)
-        warnings.filterwarnings("ignore", message=MANY_CLASSES)
-        warnings.filterwarnings("ignore", message="y_pred contains classes not in y_true")
-        warnings.filterwarnings("ignore", message="A single label was found")
-        if weights is not None and weights.sum() > 0:
-            try:
-                return float(scorer(model, X, y, sample_weight=weights))
-            except TypeError:  # a scorer without weights
-                pass
-        return float(scorer(model, X, y))

@@ -18,7 +18,6 @@ from featurewright.auto.choice import corrected_error
 from featurewright.auto.estimators import (
     STANDARD,
     choose_estimator,
-    choose_scorer,
     few_threads,
     fit_estimator,
     further_folds,
@@ -35,6 +34,7 @@ from featurewright.auto.sources import SOURCES, Task, chosen_methods
 from featurewright.auto.targets import read_target
 from featurewright.auto.warming import warm_up
 from featurewright.auto.workspace import Config, Problem, Workspace
+from featurewright.auto.yardstick import Yardstick, choose_yardstick
 from featurewright.estimators.parameters import check_jobs, number, one_of, whole_number
 from featurewright.expressions import Feature
 from featurewright.tables import (
@@ -229,7 +229,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max - 1000))
         n_outputs = 1 if codes.ndim == 1 else codes.shape[1]
         name, estimator = choose_estimator(self.estimator, self.task_, n_outputs, seed)
-        self.scoring_, scorer = choose_scorer(self.scoring, estimator, self.task_, labels)
+        self.scoring_, yardstick = choose_yardstick(self.scoring, estimator, self.task_, labels)
         self.reader_: TableReader = reader
         self.left_out_: dict[str, str] = left_out
         task = Task(self.task_, n_outputs, self.max_size, self.n_jobs)
@@ -238,7 +238,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         further = further_folds(self.cv, labels, groups, self.task_, seed)
         warm_up(task, methods)
         with few_threads(self.n_jobs):
-            self._run(problem, (folds, further), methods, (name, estimator, scorer), seed)
+            self._run(problem, (folds, further), methods, (name, estimator, yardstick), seed)
         return self
 
     def _run(
@@ -246,18 +246,18 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         problem: Problem,
         all_folds: tuple[list[Any], list[Any]],
         methods: list[str],
-        measured_with: tuple[str, Any, Any],
+        measured_with: tuple[str, Any, Yardstick],
         seed: int,
     ) -> None:
         """Search, choose, and fit once more on all rows."""
-        name, estimator, scorer = measured_with
+        name, estimator, yardstick = measured_with
         folds, further = all_folds
         clock = Clock(self.time_budget)
         search = Search(
             problem,
             folds,
             further,
-            (estimator, scorer),
+            (estimator, yardstick),
             methods,
             seed=seed,
             clock=clock,

@@ -60,12 +60,12 @@ def _score(search: Search, kept: Config, name: str, n_folds: int) -> dict[str, A
         first = search.board.n_first
         for number, fold in enumerate(search.folds[first : first + n_folds]):
             started = time.monotonic()
-            entry["before"].append(fold.score(ORIGINAL, model, search.scorer))
+            entry["before"].append(fold.score(ORIGINAL, model, search.yardstick).score)
             seconds = time.monotonic() - started
             more = 2.0 + kept.n_columns / fold.space.base.shape[1]
             if (n_folds - number) * seconds * more > search.clock.left:
                 return None
-            entry["after"].append(fold.score(kept, model, search.scorer))
+            entry["after"].append(fold.score(kept, model, search.yardstick).score)
     except FAILURES:
         return None  # such as a scorer that this estimator cannot serve
     return entry

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from featurewright.auto.board import ORIGINAL
-from featurewright.auto.estimators import fit_estimator, measure
+from featurewright.auto.estimators import fit_estimator
 from featurewright.auto.sources import SOURCES
 from featurewright.auto.workspace import Config, Piece, Problem, Workspace
+from featurewright.auto.yardstick import Measured, Yardstick
 
 SAFETY = 1.3  # what is foreseen takes longer now and then
 # What may go wrong inside a method on a strange table; the method is left out then.
@@ -50,7 +51,7 @@ class Fold:
         """Number of training rows."""
         return len(self.space.problem.y)
 
-    def score(self, config: Config, estimator: Any, scorer: Any) -> float:
+    def score(self, config: Config, estimator: Any, yardstick: Yardstick) -> Measured:
         """Fit an estimator with the chosen columns and score it on the held-out rows."""
         started = time.monotonic()
         parts = self.space.parts(config)
@@ -58,9 +59,9 @@ class Fold:
         model = fit_estimator(estimator, self.space.columns(parts), problem.y, problem.weights)
         self.fit_seconds = time.monotonic() - started
         held_out = np.hstack([self._test_base, *(part.compute(self.test.table) for part in parts)])
-        score = measure(scorer, model, held_out, self.test.y, self.test.weights)
+        measured = yardstick.measure(model, held_out, self.test.y, self.test.weights)
         self.score_seconds = time.monotonic() - started
-        return score
+        return measured
 
 
 class Costs:

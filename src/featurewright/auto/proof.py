@@ -44,7 +44,7 @@ def confirm(search: Search) -> None:
         try:
             for method in methods:
                 fold.space.construct(SOURCES[method], search.sizes(method), search.clock.left)
-            scores = [fold.score(c, search.estimator, search.scorer) for c in finalists]
+            scores = [fold.score(c, search.estimator, search.yardstick) for c in finalists]
         except FAILURES:
             break
         search.keep_fold(number, fold, base)
@@ -98,7 +98,8 @@ def check_on_all_rows(search: Search) -> None:
         try:
             for method in config.methods:
                 fold.space.construct(SOURCES[method], (), search.clock.left)
-            gains.append(fold.score(config, search.estimator, search.scorer) - base)
+            found = fold.score(config, search.estimator, search.yardstick)
+            gains.append(found.evidence - base.evidence)
         except FAILURES:
             break
     if gains and not np.mean(gains) > 0.0:

@@ -24,6 +24,7 @@ from featurewright.auto.workspace import (
     adds,
     readable,
 )
+from featurewright.auto.yardstick import Measured, Yardstick
 
 Rows = NDArray[np.intp]
 Listener = Callable[[dict[str, Any]], None]
@@ -67,7 +68,7 @@ class Search:
     further : sequence of (train, test)
         Folds on which the best few choices are tried, if there is time.
     measured_with : (estimator, callable)
-        The estimator and the scorer.
+        The estimator and the yardstick.
     methods : sequence of str
         Names of methods.
     seed : int
@@ -84,7 +85,7 @@ class Search:
         problem: Problem,
         folds: Sequence[tuple[Rows, Rows]],
         further: Sequence[tuple[Rows, Rows]],
-        measured_with: tuple[Any, Any],
+        measured_with: tuple[Any, Yardstick],
         methods: Sequence[str],
         *,
         seed: int,
@@ -92,7 +93,7 @@ class Search:
         listen: Listener,
     ) -> None:
         self.problem = problem
-        self.estimator, self.scorer = measured_with
+        self.estimator, self.yardstick = measured_with
         self.rows, self.further = list(folds), further
         self.n_folds = len(folds)
         self.seed, self.clock, self.listen = seed, clock, listen
@@ -155,7 +156,7 @@ class Search:
             if method in self.alive and not board.complete(method):
                 self._drop(method, "stopped", reason)
 
-    def make_fold(self, number: int, most: int) -> tuple[Fold, float]:
+    def make_fold(self, number: int, most: int) -> tuple[Fold, Measured]:
         """Prepare a fold and score the original columns on it."""
         started = time.monotonic()
         random = np.random.default_rng(self.seed + number)
@@ -165,7 +166,7 @@ class Search:
         )
         learned, held_out = self.problem.take(train), self.problem.take(test)
         fold = Fold(Workspace(learned, self.seed + number), held_out)
-        score = fold.score(ORIGINAL, self.estimator, self.scorer)
+        score = fold.score(ORIGINAL, self.estimator, self.yardstick)
         self.costs.note_base(fold, time.monotonic() - started)
         return fold, score
 
@@ -174,7 +175,7 @@ class Search:
         self.keep_fold(number, *self.make_fold(number, self.most_rows))
         self.tell("original", f"fold {number + 1} of {len(self.rows)}")
 
-    def keep_fold(self, number: int, fold: Fold, score: float) -> None:
+    def keep_fold(self, number: int, fold: Fold, score: Measured) -> None:
         """Keep a fold and the score of the original columns on it."""
         self.folds.append(fold)
         self.board.note("original", ORIGINAL, number, score)
@@ -193,7 +194,7 @@ class Search:
                 continue
             few = self._few_variants(method)
             for config, score in self._measure(method, fold, few, room / 10.0).items():
-                self._screened[config] = score - base
+                self._screened[config] = score.evidence - base.evidence
         scale = self.most_rows / len(fold.space.problem.y)
         ranked = sorted(self.alive, key=lambda method: -self._promise(method))
         left = 0.8 * (self.clock.left - self.costs.reserve)
@@ -257,14 +258,14 @@ class Search:
 
     def _measure(
         self, method: str, fold: Fold, allowed: set[Config] | None, seconds: float
-    ) -> dict[Config, float]:
+    ) -> dict[Config, Measured]:
         """Construct and score; a method that fails is dropped."""
         started = time.monotonic()
-        found: dict[Config, float] = {}
+        found: dict[Config, Measured] = {}
         try:
             pieces = fold.space.construct(SOURCES[method], self.sizes(method), max(0.05, seconds))
             self.costs.note_construction(method, fold, time.monotonic() - started)
-            known: dict[tuple[str, int], float] = {}
+            known: dict[tuple[str, int], Measured] = {}
             for piece in pieces:
                 config = Config((piece,))
                 if allowed is not None and config not in allowed:
@@ -275,7 +276,7 @@ class Search:
                     room = self.clock.left - self.costs.reserve - self._proof()
                     if found and (room <= 0 or self.costs.next_fit(piece, fold) > _SHARE * room):
                         continue
-                    known[same] = fold.score(config, self.estimator, self.scorer)
+                    known[same] = fold.score(config, self.estimator, self.yardstick)
                     self.costs.note_fit(config, fold)
                 found[config] = known[same]
         except FAILURES as error:
@@ -392,14 +393,13 @@ class Search:
         done = 0
         try:
             for number in range(n_folds):
-                score = self.folds[number].score(config, self.estimator, self.scorer)
+                score = self.folds[number].score(config, self.estimator, self.yardstick)
                 board.note(config.label, config, number, score)
                 self.costs.note_fit(config, self.folds[number])
                 done += 1
-                if better_than is not None and number == 1:
-                    rival = board.scores[better_than]
-                    if all(board.scores[config][n] <= rival[n] for n in (0, 1)):
-                        break
+                rival = None if better_than is None else board.gains(better_than)
+                if rival is not None and number == 1 and np.all(board.gains(config) <= rival[:2]):
+                    break
                 if self.clock.left < self.costs.reserve:
                     break
         except FAILURES as error:
