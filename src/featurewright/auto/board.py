@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from featurewright.auto.choice import SURE, VERY_SURE, choose, corrected_error
+from featurewright.auto.choice import PROVED, SURE, VERY_SURE, choose, corrected_error
 from featurewright.auto.workspace import Config
 from featurewright.auto.yardstick import Measured
 
@@ -114,7 +114,9 @@ class Board:
             if np.isfinite(gains).all():
                 usable[config] = gains
         sizes = {config: config.n_columns for config in usable}
-        sure = VERY_SURE if self.needs_proof and not self.n_first else SURE
+        sure = SURE
+        if self.needs_proof:
+            sure = PROVED if self.n_first else VERY_SURE
         reported = {config: self.score_gains(config) for config in usable}
         choice = choose(usable, sizes, self.test_share, self.n_first, sure=sure, reported=reported)
         if choice.key is None or choice.key in self.disproved:

@@ -80,7 +80,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     scoring : str, callable or None, default=None
         A scorer of scikit-learn. By default accuracy, or where a class is rare the area under the
         ROC curve (two classes) or balanced accuracy; R2 for numbers; micro-averaged F1 for
-        several labels.
+        several labels. Of up to 3,000 rows, choices are compared by a Brier score besides accuracy.
     cv : int, splitter or iterable, default=5
         Folds. A number makes shuffled folds, by class, and whole groups where `groups` are given;
         of up to 3,000 rows, the best few choices are then tried on twice as many further folds.
