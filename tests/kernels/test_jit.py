@@ -41,7 +41,7 @@ def call_it(content, factor):
     call_kernel(work.address, (share(work), factor))  # a reference stays what it is
 
 
-@kernel(merge=True)
+@kernel(inline=True)
 def twice(x):
     return x + x
 

@@ -17,7 +17,7 @@ _ROWS = 24
 def warm_up(task: Task, methods: Sequence[str]) -> None:
     """Run every method on a tiny table: compiled code is made or loaded, some milliseconds else.
 
-    Compilation after installing takes up to a minute, and would use up the budget of a user's
+    Compilation after installing takes a while, and would use up the budget of a user's
     first search for nothing.
     """
     rng = np.random.default_rng(0)

@@ -44,13 +44,13 @@ def progress(total: int, title: str, *, verbose: int) -> Iterator[Callable[[int]
 @contextmanager
 def compilation_notice() -> Iterator[None]:
     """Tell a first-time user that the kernels are being compiled, if that takes a while."""
-    if grow_tree.signatures:  # compiled or loaded in this process already
+    if grow_tree.is_ready:  # compiled or loaded in this process already
         yield
         return
 
     def tell() -> None:
-        if not grow_tree.signatures:  # still neither compiled nor loaded from disk
-            _logger.warning("compiling the tree engine, once after installing: up to a minute")
+        if not grow_tree.is_ready:  # still neither compiled nor loaded from disk
+            _logger.warning("compiling the tree engine, once after installing: about half a minute")
 
     timer = threading.Timer(_PATIENCE, tell)
     timer.daemon = True

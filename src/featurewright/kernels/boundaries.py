@@ -35,7 +35,7 @@ def add_up(left, total, n_stats, n_bins):
     return weight
 
 
-@kernel(merge=True)
+@kernel(inline=True)
 def best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state):
     """Score all boundaries (or, for levels, each bin against the rest) and choose the best."""
     left, total = bench.left, bench.total

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from featurewright.expressions import opcodes as op
+from featurewright.kernels.apart import compiled_apart
 from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS, THRESHOLDS
 from featurewright.kernels.criteria import APART, WORST
 from featurewright.kernels.grammar import Grammar
@@ -43,6 +45,7 @@ from featurewright.kernels.weighted import Weighing, no_weighing, pass_on, searc
 
 _ZERO = np.float32(0.0)
 _BLOCK = 2048  # rows whose columns are gathered together
+_COMPILING = Lock()
 _STOCK = 16  # random programs drawn for a tree, in multiples of a node's budget
 
 
@@ -203,18 +206,13 @@ class Work(NamedTuple):
     shop: Workshop
 
 
-@cache
-def kernel_addresses(strategy: int | None = None) -> dict[str, int]:
-    """Give the addresses of the kernels that are called by address, as settings.
-
-    What a search needs is compiled for those who use it.
-    """
-    settings, state = make_record(SETTINGS), make_record(STATE)
-    shop = make_workshop(1, 1, 1, 1, settings, 1)
-    number, nothing = np.int64(0), np.empty(0, np.int64)
+def _example() -> Work:
+    """Give what kernels pass on to one another, with nothing in it."""
+    settings = make_record(SETTINGS)
+    nothing = np.empty(0, np.int64)
     floats, small = np.empty((0, 0), np.float32), np.empty(0, np.int32)
-    programs = shop.found.programs
-    work = Work(
+    shop = make_workshop(1, 1, 1, 1, settings, 1)
+    return Work(
         rows=shop.rows,
         row_ids=shop.spare,
         matrix=floats,
@@ -222,20 +220,44 @@ def kernel_addresses(strategy: int | None = None) -> dict[str, int]:
         target=Target(small, floats, np.empty(0, np.float32)),
         settings=settings,
         grammar=Grammar(nothing, nothing, small, small, nothing),
-        library=Library(programs, small, small),
+        library=Library(shop.found.programs, small, small),
         users=UserFunctions(nothing, nothing),
-        state=state,
+        state=make_record(STATE),
         shop=shop,
     )
-    if strategy is not None:
-        searcher = kernel_address(SEARCHERS[strategy], work, (number, number))
-        filler = kernel_address(fill_stock, work, ()) if strategy == RANDOM_SEARCH else 0
-        return {**kernel_addresses(), "searcher": searcher, "filler": filler}
+
+
+@cache
+def common_addresses() -> dict[str, int]:
+    """Give the addresses of the kernels that every tree calls by address, as settings."""
+    work, number = _example(), np.int64(0)
+    programs = work.shop.found.programs
     score = (programs, number, number, number, number, number)
     return {
-        "runner": kernel_address(run_node, work, (programs, number, number, number)),
         "scorer": kernel_address(score_candidate, work, score),
+        "runner": kernel_address(run_node, work, (programs, number, number, number)),
     }
+
+
+@cache
+def kernel_addresses(strategy: int | None = None) -> dict[str, int]:
+    """Give the addresses of the kernels that are called by address, as settings.
+
+    What a search needs is compiled for those who use it.
+    """
+    work, number = _example(), np.int64(0)
+    own = {}
+    # Threads that begin together wait for the first one.
+    with _COMPILING, compiled_apart(run_node, __name__, common_addresses.__name__):
+        if strategy is not None:
+            own["searcher"] = kernel_address(SEARCHERS[strategy], work, (number, number))
+        if strategy == RANDOM_SEARCH:
+            own["filler"] = kernel_address(fill_stock, work, ())
+        table = (work.matrix, work.columns, work.target, work.row_ids, work.settings)
+        language = (work.grammar, work.library, work.users)
+        stop, grown = np.zeros(1, np.int64), make_grown(1, 1)
+        grow_tree.compile_for(*table, *language, work.state, stop, grown, work.shop)
+    return {**common_addresses(), **own}
 
 
 @kernel(inline=True)

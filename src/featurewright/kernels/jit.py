@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,10 @@ from numba.extending import (
     lower_getattr_generic,
     models,
     register_model,
+    typeof_impl,
 )
+
+from featurewright.kernels.parts import PartCompiler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,9 +43,55 @@ def _fingerprint() -> str:
 _SOURCES = _fingerprint()
 
 
-def kernel(
-    function: Callable[..., Any] | None = None, *, inline: bool = False, merge: bool = False
-) -> Any:
+class Kernel:
+    """A compiled function: whole and kept on disk for Python, a part of others for kernels."""
+
+    def __init__(self, function: Callable[..., Any], *, paste: bool) -> None:
+        function.__qualname__ = f"{function.__qualname__}_{_SOURCES}"
+        options = {
+            "nogil": True,
+            # `reassoc` lets sums vectorise and `contract` fuses the steps of polynomials. `nnan`
+            # and `ninf` stay off: missing values are NaN and must survive.
+            "fastmath": {"reassoc", "nsz", "contract"},
+            # x/0 is inf or NaN instead of an exception; the domain rules make it missing.
+            "error_model": "numpy",
+            "boundscheck": False,
+            "no_cfunc_wrapper": True,  # nothing but kernels and Python calls kernels
+            "_nrt": False,
+        }
+        update_wrapper(self, function)
+        self.whole = numba.njit(cache=True, **options)(function)
+        self.part = numba.njit(
+            pipeline_class=PartCompiler, no_cpython_wrapper=True, forceinline=paste, **options
+        )(function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run it, compiled or loaded for such arguments."""
+        return self.whole(*arguments)
+
+    def compile_for(self, *arguments: Any) -> None:
+        """Compile or load what a call with such arguments would."""
+        self.whole.compile(tuple(numba.typeof(argument) for argument in arguments))
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it was compiled before, in this process or another, and kept on disk."""
+        name = self.whole.py_func.__qualname__
+        return any(Path(self.whole.stats.cache_path).glob(f"*.{name}-*.nbi"))
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it was compiled or loaded in this process already."""
+        return bool(self.whole.signatures)
+
+
+@typeof_impl.register(Kernel)
+def type_of_kernel(called: Kernel, context: Any) -> Any:
+    """Tell numba what a kernel is where another one calls it."""
+    return types.Dispatcher(called.part)
+
+
+def kernel(function: Callable[..., Any] | None = None, *, inline: bool = False) -> Any:
     """Compile a function that runs without the interpreter lock and is kept on disk.
 
     Kernels make no arrays, so they are compiled without reference counting, which would otherwise
@@ -52,30 +102,11 @@ def kernel(
     function : callable
         The function to compile.
     inline : bool
-        Whether to paste the function into its caller before compiling. Every level of calls is
-        optimised again with all that it calls, so a function called from one place alone costs
-        seconds of compilation if it stands by itself.
-    merge : bool
-        Whether to paste it after compiling: for a large function called from several places, which
-        is then read and typed once.
+        Whether to paste the function into its callers whatever its size.
     """
 
-    def compile_it(function: Callable[..., Any]) -> Any:
-        function.__qualname__ = f"{function.__qualname__}_{_SOURCES}"
-        return numba.njit(
-            cache=True,
-            nogil=True,
-            # `reassoc` lets sums vectorise and `contract` fuses the steps of polynomials. `nnan`
-            # and `ninf` stay off: missing values are NaN and must survive.
-            fastmath={"reassoc", "nsz", "contract"},
-            # x/0 is inf or NaN instead of an exception; the domain rules make it missing.
-            error_model="numpy",
-            boundscheck=False,
-            inline="always" if inline else "never",
-            forceinline=merge,
-            no_cfunc_wrapper=True,  # nothing but kernels and Python calls kernels
-            _nrt=False,
-        )(function)
+    def compile_it(function: Callable[..., Any]) -> Kernel:
+        return Kernel(function, paste=inline)
 
     return compile_it if function is None else compile_it(function)
 
@@ -251,6 +282,6 @@ def kernel_address(function: Any, shared: tuple[Any, ...], arguments: tuple[Any,
     It takes a reference to a tuple like `shared`, and arguments like these.
     """
     kinds = (Reference(numba.typeof(shared)), *(numba.typeof(a) for a in arguments))
-    function.compile(kinds)
-    compiled = function.overloads[kinds]
+    function.whole.compile(kinds)
+    compiled = function.whole.overloads[kinds]
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))

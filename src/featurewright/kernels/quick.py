@@ -377,7 +377,7 @@ def score_number(buffer, row, rows, n, settings, best_so_far, state):
     return score
 
 
-@kernel(merge=True)
+@kernel(inline=True)
 def score_quickly(buffer, row, rows, n, n_stats, settings, best_so_far, state):
     """Score values whose range is in the state: at a random threshold, or at a few.
 

@@ -105,7 +105,7 @@ def score_at(values, row, rows, n, n_stats, settings, bench, threshold, is_level
     return score if score == score else WORST
 
 
-@kernel(merge=True)
+@kernel(inline=True)
 def fill_bins(rows, n, n_stats, settings, bench, n_bins):
     """Add every statistic, the weight and the count of rows to the bins of their codes."""
     left, by_class = bench.left, settings.by_class
@@ -140,7 +140,7 @@ def draw_threshold(values, row, n, is_level, state):
     return drawn if drawn < state.high else state.low
 
 
-@kernel(merge=True)
+@kernel(inline=True)
 def put_into_bins(values, row, n, bench, n_levels, state):
     """Give every value its bin; return the number of bins, a multiple of four.
 
