@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 # One stamp per set of extras, so that a target installs what it needs and no more.
 STAMPS := $(VENV)/stamps
 
+# Packages are installed without compiled modules, so these must be kept when they are first used.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test browser lint bench papers compare clean
 

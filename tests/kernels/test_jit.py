@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 
 from featurewright.kernels.jit import call_kernel, kernel, kernel_address, share
 
@@ -68,3 +69,14 @@ def test_fields_of_shared_tuples_are_read_where_they_lie():
 
 def test_pasted_kernels_give_what_they_give_alone():
     assert pasted(7) == twice(thrice(7)) == 42
+
+
+def test_what_python_calls_is_kept_and_what_kernels_call_cannot_be_called():
+    assert pasted(8) == 48
+    assert pasted.is_ready
+    assert pasted.is_kept
+    parts = list(twice.part.overloads.values())
+    assert parts
+    for part in parts:
+        with pytest.raises(TypeError):
+            part.entry_point(8)
