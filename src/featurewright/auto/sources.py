@@ -133,8 +133,8 @@ class Source:
     max_rows : int
         Rows it learns from at most.
     trees : bool
-        Whether its columns are read off whole trees; one such method is enough, and what a query
-        or graph has room for.
+        Whether its columns are read off whole trees, which make a query or graph long: one such
+        method is enough, but for those with few columns.
     """
 
     name: str
@@ -144,6 +144,11 @@ class Source:
     several: bool = True
     max_rows: int = 10_000
     trees: bool = False
+
+    @property
+    def by_class(self) -> bool:
+        """Whether it gives a column for each class and no more."""
+        return not self.sizes
 
 
 def _pick(task: Task, classifier: Any, regressor: Any) -> Any:

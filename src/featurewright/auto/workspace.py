@@ -260,8 +260,12 @@ def _joined(parts: list[Part]) -> Part:
 
 def adds(method: str, config: Config) -> bool:
     """Tell whether a method's columns may join a choice."""
-    taken = any(SOURCES[other].trees for other in config.methods)
-    return method not in config.methods and not (SOURCES[method].trees and taken)
+    if method in config.methods:
+        return False
+    source = SOURCES[method]
+    others = [SOURCES[other] for other in config.methods if SOURCES[other].trees]
+    # Ensembles of two kinds err in different rows; leaves besides would be too many columns.
+    return not source.trees or not others or all(s.by_class for s in [source, *others])
 
 
 def readable(methods: Any) -> list[str]:

@@ -1,0 +1,28 @@
+"""Which methods may be joined."""
+
+from __future__ import annotations
+
+import pytest
+
+from featurewright.auto.workspace import Config, Piece, adds
+
+
+def config_of(*methods):
+    return Config(tuple(Piece(method, "gain", 10) for method in methods))
+
+
+@pytest.mark.parametrize(
+    ("method", "others", "expected"),
+    [
+        ("forest", ("scores",), True),
+        ("scores", ("votes",), True),
+        ("votes", ("scores", "forest"), True),
+        ("votes", ("votes",), False),
+        ("paths", ("scores",), False),
+        ("scores", ("paths",), False),
+        ("paths", ("formula paths",), False),
+        ("paths", ("landmarks",), True),
+    ],
+)
+def test_trees_join_other_trees_only_as_columns_for_classes(method, others, expected):
+    assert adds(method, config_of(*others)) == expected
