@@ -310,7 +310,9 @@ def why(table: Table, name: str, worse: list[str]) -> str:
         if np.isfinite(peer).sum() > 2:
             errors = [table.get(a, name) for a in worse if a == control or a not in PEERS]
             together = np.ma.corrcoef(np.ma.masked_invalid([peer, *errors]))[0, 1:].mean()
-            text += f", and errors over the splits go with its own (correlation {together:.2f})"
+            text += f" (errors over the splits have a correlation of {together:.2f} with its own)"
+        if table.against_published(peer_of(control), name) != "loss":
+            text += ", so the splits do not explain it"
         found.append(text)
     if "tree" in worse and published("tree", name) < published("RF", name):
         tree, forest = (table.means(label, [name])[0] for label in ("tree", "RF"))
