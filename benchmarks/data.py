@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fallback import MissingSetError, catalogue, fetch
+from fallback import MissingSetError, catalogue, fetch, make_up
 from sklearn.model_selection import train_test_split
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,6 +34,7 @@ SAME_ROWS = {
 }
 SINGLE_TARGET = ("binary", "multiclass", "regression")
 SMALL_TRAINING = {"waveform": 300, "twonorm": 300, "ringnorm": 300}
+FRESH = ":fresh"  # ends the name of an artificial set that is drawn anew for every split
 HOLDOUTS = ("tenth", "third", "own", "stratified")
 
 
@@ -110,7 +111,7 @@ def manifest() -> dict[str, dict[str, Any]]:
 def why_missing(name: str) -> str:
     """Say why a set cannot be had; empty if it can."""
     entry = manifest().get(name.removesuffix(":numeric"))
-    if _synthetic(name):
+    if _synthetic(name) or name in fresh_sets():
         return ""
     if entry is None:
         return "neither the data folder nor OpenML has it"
@@ -142,6 +143,16 @@ def present(names: Iterable[str]) -> tuple[list[str], list[str]]:
     reasons = {name: why_missing(name) for name in names}
     there = [name for name, reason in reasons.items() if not reason]
     return there, [f"{name} is missing: {reason}." for name, reason in reasons.items() if reason]
+
+
+def fresh_sets() -> list[str]:
+    """Name the sets that can be drawn anew for every split."""
+    return [name + FRESH for name in SMALL_TRAINING]
+
+
+def sample_of(name: str, split: int) -> str:
+    """Name what a split is taken from: one table, or a sample of its own."""
+    return f"{name} {split}" if name.endswith(FRESH) else name
 
 
 def numeric_sets() -> list[str]:
@@ -181,7 +192,8 @@ def load(name: str) -> Dataset:
     ----------
     name : str
         A name of the manifest; with ``":numeric"`` appended only its numeric columns;
-        ``"synthetic:ROWSxCOLUMNS"`` makes a table up.
+        ``"synthetic:ROWSxCOLUMNS"`` makes a table up, and ``"twonorm:fresh 3"`` draws sample 3
+        of an artificial set.
 
     Returns
     -------
@@ -191,6 +203,10 @@ def load(name: str) -> Dataset:
     size = _synthetic(name)
     if size:
         return Dataset(name, *synthetic(*size), "binary")
+    sample = re.fullmatch(rf"(\w+){FRESH} (\d+)", name)
+    if sample:
+        kind, seed = sample[1], int(sample[2])
+        return Dataset(kind, *make_up(kind, seed), manifest()[kind]["task"])
     numeric_only = name.endswith(":numeric")
     name = name.removesuffix(":numeric")
     entry = manifest()[name]

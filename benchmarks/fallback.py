@@ -125,9 +125,7 @@ def fetch(name: str) -> tuple[Any, Any]:
         With the reason.
     """
     if name in _MADE:
-        from featurewright import datasets
-
-        return getattr(datasets, f"make_{name}")(_MADE[name][1], random_state=0)
+        return make_up(name, 0)
     if name in _BUNDLED:
         from sklearn import datasets as bundled
 
@@ -135,6 +133,13 @@ def fetch(name: str) -> tuple[Any, Any]:
     if name not in _OPENML:
         raise MissingSetError("neither the data folder nor OpenML has it")
     return _from_openml(name)
+
+
+def make_up(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw a sample of a set whose rows the package makes, as large as the published one."""
+    from featurewright import datasets
+
+    return getattr(datasets, f"make_{name}")(_MADE[name][1], random_state=seed)
 
 
 def _from_openml(name: str) -> tuple[Any, Any]:

@@ -11,7 +11,10 @@ from pages import PAGES, read_stamp
 TARGET = PAGES.parent / "results.md"
 # Chapters and their pages, in the order to read them; pages that are not named come last.
 CHAPTERS = {
-    "The publications": (*("constructive", "budget", "paths", "fctree", "recursive", "landmarks"),),
+    "The publications": (
+        *("constructive", "constructive_fresh", "budget", "paths", "fctree", "recursive"),
+        "landmarks",
+    ),
     "Speed": ("speed", "speed_growth", "speed_paths", "speed_landmarks", "speed_peers"),
     "Accuracy beside others": ("compare_features", "learners"),
     "AutoFeatures": ("auto_gap", "auto_mixed", "auto_noise"),
