@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from math import sqrt
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,8 @@ from featurewright.trees.grammar import empty_library
 from featurewright.trees.growth import Job
 
 _LEAST_ROWS = 10
+# Candidates of a node, by columns and by their root: benchmarks/boosting_budget.py measures this.
+_COLUMN_BUDGET, _ROOT_BUDGET = 10, 20
 _EARLY_ROWS = 10_000  # early_stopping="auto" holds rows out from here on, as scikit-learn does
 
 
@@ -41,7 +44,7 @@ class BoostedTrees(ConstructiveLearner):
         loss: str | None = None,
         learning_rate: float | None = None,
         search: str | None = "random",
-        budget: int | str = "10n",
+        budget: int | str = "auto",
         max_size: int = 5,
         operators: Any = None,
         sampling: str = "symbol",
@@ -132,6 +135,15 @@ class BoostedTrees(ConstructiveLearner):
             rows = 20 if rows is None else rows
         return Limits(depth, leaves, self.min_samples_split, rows, self.min_gain, self.halving)
 
+    def _wanted_budget(self) -> int | str:
+        """Fill in the budget that depends on the loss."""
+        if not isinstance(self.budget, str) or self.budget != "auto":
+            return self.budget
+        n_columns = self._schema.n_columns
+        if self._votes:  # as published
+            return _COLUMN_BUDGET * n_columns
+        return min(_COLUMN_BUDGET * n_columns, int(_ROOT_BUDGET * sqrt(n_columns)))
+
     def _boost(
         self,
         matrix: npt.NDArray[np.float32],
@@ -142,7 +154,9 @@ class BoostedTrees(ConstructiveLearner):
     ) -> Self:
         """Grow the rounds; `make_loss` gives the loss of some of the rows."""
         plain = "all"
-        construction = plan_construction(self, self._schema, operators, plain)
+        construction = plan_construction(
+            self, self._schema, operators, plain, budget=self._wanted_budget()
+        )
         if self.max_features is None and not self._votes and self.search is not None:
             # Gradient boosting has few trees to find a plain column by chance.
             construction = replace(construction, n_raw=self._schema.n_columns)

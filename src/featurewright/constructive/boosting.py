@@ -15,10 +15,10 @@ from featurewright.constructive.losses import AdaBoostMH, LogLoss, Loss, Squared
 from featurewright.estimators.base import center_and_scale, from_units, in_units, plain_weights
 from featurewright.estimators.documentation import (
     BOOSTED,
+    BOOSTED_SEARCH,
     BOOSTING,
     LIMITS,
     OUTPUT,
-    SEARCH,
     THREADS,
     documented,
 )
@@ -33,7 +33,7 @@ from featurewright.tables import (
 
 _STUMP = 1
 
-_PARAMETERS = (BOOSTING, SEARCH, LIMITS, OUTPUT, THREADS)
+_PARAMETERS = (BOOSTING, BOOSTED_SEARCH, LIMITS, OUTPUT, THREADS)
 
 
 @documented(*_PARAMETERS, attributes=BOOSTED)

@@ -107,6 +107,8 @@ def plan_construction(
     operators: tuple[Operator, ...] | None,
     plain_columns: str,
     rounding: Callable[[float], int] = round,
+    *,
+    budget: int | str | None = None,
 ) -> Construction:
     """Work out budget, grammar and raw columns of a fit.
 
@@ -122,6 +124,8 @@ def plan_construction(
         Raw columns tried at a node when `max_features` is None and nothing is searched.
     rounding : callable
         How a root, a logarithm or a share of the columns becomes a whole number.
+    budget : int or str, optional
+        In place of the learner's own, which may be a word.
     """
     n_columns = schema.n_columns
     n_levels = count_levels(schema)
@@ -130,7 +134,7 @@ def plan_construction(
         tests = () if schema.is_numeric else ("is",)
         operators = resolve_operators((*ARITHMETIC, *tests))
     searched = learner.search is not None
-    budget = parse_budget(learner.budget, n_columns) if searched else 0
+    wanted = learner.budget if budget is None else budget
     width = learner.max_size if searched else 1
     max_features = learner.max_features
     if max_features is None:
@@ -147,7 +151,7 @@ def plan_construction(
         grammar=build_grammar(schema.domains, n_levels, used, width, sampling=learner.sampling),
         width=width,
         strategy=STRATEGIES[learner.search] if searched else RANDOM_SEARCH,
-        budget=budget,
+        budget=parse_budget(wanted, n_columns) if searched else 0,
         n_raw=n_raw,
     )
 

@@ -89,6 +89,23 @@ loss : str, optional
 learning_rate : float, optional
     Factor of what each tree adds: 0.1 by default, 1 for "adaboost_mh".
 """
+BOOSTED_SEARCH = SEARCH.replace(
+    """budget : int or str
+    Score calls at each node; "10n" stands for ten times the number of columns.
+""",
+    """budget : int or str, default="auto"
+    Score calls at each node; "10n" stands for ten times the number of columns. "auto" is
+    "10n" for up to four columns and twenty times the root of their number for more; always "10n"
+    for "adaboost_mh".
+""",
+).replace(
+    """None stands for none with a search, and for
+    the usual number of the plain learner without.
+""",
+    """None stands for all, and for none with a
+    search and "adaboost_mh".
+""",
+)
 LIMITS = """
 max_depth : int, optional
     Largest depth of a tree; 3 by default for "adaboost_mh", where 1 grows stumps.
