@@ -269,3 +269,22 @@ def test_separable_classes_stay_finite():
         model.fit(X, X[:, 0] > 0)
         check_outputs(model, X)
         assert model.score(X, X[:, 0] > 0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "loss", "n_columns", "same_as"),
+    [
+        (CLASSIFIER, "log_loss", 3, "10n"),
+        (CLASSIFIER, "log_loss", 9, 60),
+        (REGRESSOR, "squared_error", 9, 60),
+        (CLASSIFIER, "adaboost_mh", 9, "10n"),
+    ],
+)
+def test_the_automatic_budget_grows_with_the_root_of_the_columns(name, loss, n_columns, same_as):
+    X = table(120, n_columns)
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    automatic, given = (
+        make(name, n_estimators=3, loss=loss, budget=budget, random_state=0).fit(X, y)
+        for budget in ("auto", same_as)
+    )
+    check_same(automatic, given, X)
