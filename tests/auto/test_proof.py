@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from featurewright import AutoFeatures
 from featurewright.auto.board import ORIGINAL, Board
-from featurewright.auto.proof import _finalists, check_on_all_rows
+from featurewright.auto.proof import _finalists, check_on_all_rows, compare_parts
+from featurewright.auto.search import Search
 from featurewright.auto.workspace import RESIDUAL, Config, Piece
 from featurewright.auto.yardstick import Measured
 
@@ -100,3 +103,39 @@ def test_choices_are_compared_by_evidence_and_reported_by_score():
     assert result["gain"] == pytest.approx(0.07)
     assert board.event("votes", "fold 5", 1.0)["best_score"] == pytest.approx(0.57)
     assert board.proofs(sound) == pytest.approx([0.55, 0.56, 0.57, 0.58, 0.59])
+
+
+@pytest.mark.parametrize(
+    ("gains", "kept"),
+    [([0.5, 0.55, 0.45, 0.5], True), ([0.5, -0.4, 0.6, -0.3], False), ([np.nan] * 4, False)],
+)
+def test_one_fold_is_enough_where_all_parts_of_it_agree(gains, kept):
+    board = Board(["batch"], 0.25)
+    found = Config((Piece("batch", "gain", 5),))
+    board.note("original", ORIGINAL, 0, alike(0.4))
+    board.note("batch", found, 0, alike(0.9))
+    assert board.decide()[0] == ORIGINAL  # one number has no spread
+    board.of_parts = found, np.array(gains)
+    config, honest = board.decide()
+    assert config == (found if kept else ORIGINAL)
+    np.testing.assert_allclose(honest, [0.5 if kept else 0.0])
+    assert (board.error(honest) > 0.0) == kept
+
+
+@pytest.mark.parametrize("n_rows", [160, 2000])
+def test_a_search_that_ends_after_one_fold_keeps_what_is_plain_to_see(n_rows, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 3))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    monkeypatch.setattr(Search, "run", search_one_fold)
+    auto = AutoFeatures(methods="batch", time_budget=30, random_state=0).fit(X, y)
+    assert auto.best_method_ == ("batch" if n_rows == 2000 else "original")
+    assert auto.gain_per_fold_.shape == (1,)
+    assert (auto.gain_ > 0.2) == (n_rows == 2000)
+
+
+def search_one_fold(search):
+    """Search as one does that has time for a single fold."""
+    search._open_fold(0)
+    search._try_method("batch", 0)
+    compare_parts(search)

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from featurewright.auto.choice import PROVED, SURE, VERY_SURE, choose, corrected_error
+from featurewright.auto.choice import (
+    PROVED,
+    SURE,
+    VERY_SURE,
+    choose,
+    corrected_error,
+    is_above,
+)
 from featurewright.auto.workspace import Config
 from featurewright.auto.yardstick import Measured
 
@@ -42,6 +49,7 @@ class Board:
         self.test_share = test_share
         self.needs_proof = needs_proof
         self.disproved: set[Config] = set()
+        self.of_parts: tuple[Config, NDArray[np.float64]] | None = None  # of one fold alone
         self.n_first = 0  # folds by which the choices for further ones were found
         self.scores: dict[Config, dict[int, Measured]] = {ORIGINAL: {}}
         self.records: dict[str, Record] = {"original": Record(configs=[ORIGINAL])}
@@ -108,6 +116,11 @@ class Board:
 
     def decide(self) -> tuple[Config, NDArray[np.float64]]:
         """Choose; give the honest gains fold by fold too."""
+        if self.of_parts is not None:
+            config, gains = self.of_parts
+            if np.isfinite(gains).all() and is_above(gains, self.test_share, VERY_SURE):
+                return config, gains.mean(keepdims=True)
+            return ORIGINAL, np.zeros(1)
         usable = {}
         for config in self.finished():
             gains = self.gains(config)
@@ -122,6 +135,13 @@ class Board:
         if choice.key is None or choice.key in self.disproved:
             return ORIGINAL, np.zeros_like(choice.gains)
         return choice.key, choice.gains
+
+    def error(self, gains: NDArray[np.float64]) -> float:
+        """Give the standard error of the mean of what `decide` gave; 0 where it is not known."""
+        if self.of_parts is not None and gains.any():
+            gains = self.of_parts[1]
+        error = corrected_error(gains, self.test_share)
+        return 0.0 if np.isnan(error) else error
 
     def results(self) -> list[dict[str, Any]]:
         """List every method tried, the original columns first, as plain values."""

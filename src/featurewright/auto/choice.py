@@ -46,6 +46,12 @@ def corrected_error(gains: Array, test_share: float) -> float:
     return float(np.sqrt(gains.var(ddof=1) * (1.0 / len(gains) + test_share)))
 
 
+def is_above(gains: Array, test_share: float, level: float) -> bool:
+    """Tell whether the mean of some gains is above nothing, at a one-sided level."""
+    needed = float(student.ppf(level, len(gains) - 1))  # 1.2 for five folds, more for fewer
+    return bool(gains.mean() > needed * corrected_error(gains, test_share))
+
+
 def best_keys(gains: Mapping[Any, Array], sizes: Mapping[Any, int]) -> list[Any]:
     """Give the choices that are about as good as the best one, those with few columns first."""
     best = max(gains, key=lambda key: (gains[key].mean(), -sizes[key]))
@@ -102,16 +108,13 @@ def choose(
     if n_proofs < 2:
         return nothing
 
-    def is_above(found: Array, level: float) -> bool:
-        needed = float(student.ppf(level, len(found) - 1))  # 1.2 for five folds, more for fewer
-        return bool(found.mean() > needed * corrected_error(found, test_share))
-
     def is_sure(key: Any) -> bool:
         found = gains[key][n_first:]
-        if is_above(found, sure):
+        if is_above(found, test_share, sure):
             return True
         # A few folds that agree with very sure ones before them are enough.
-        return n_proofs < n_first and found.mean() > 0.0 and is_above(gains[key], VERY_SURE)
+        agree = n_proofs < n_first and found.mean() > 0.0
+        return agree and is_above(gains[key], test_share, VERY_SURE)
 
     # One that varies wildly from fold to fold is near the best by chance alone: it is passed over.
     key = next((key for key in best_keys(gains, sizes) if is_sure(key)), None)

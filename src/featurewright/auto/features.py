@@ -14,7 +14,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.auto.board import ORIGINAL
-from featurewright.auto.choice import corrected_error
 from featurewright.auto.estimators import (
     STANDARD,
     choose_estimator,
@@ -301,8 +300,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         self.baseline_score_ = float(np.mean(base)) if base else float("nan")
         self.gain_per_fold_ = gains if len(gains) else np.zeros(len(base))
         self.gain_ = float(self.gain_per_fold_.mean()) if base else 0.0
-        error = corrected_error(self.gain_per_fold_, search.board.test_share) if base else 0.0
-        self.gain_std_ = 0.0 if np.isnan(error) else error
+        self.gain_std_ = search.board.error(self.gain_per_fold_) if base else 0.0
         self.score_ = self.baseline_score_ + self.gain_
 
     def _refit(self, search: Search, config: Config) -> None:

@@ -53,15 +53,25 @@ class Fold:
 
     def score(self, config: Config, estimator: Any, yardstick: Yardstick) -> Measured:
         """Fit an estimator with the chosen columns and score it on the held-out rows."""
+        return self.score_parts(config, estimator, yardstick, 1)[0]
+
+    def score_parts(
+        self, config: Config, estimator: Any, yardstick: Yardstick, n_parts: int
+    ) -> list[Measured]:
+        """Fit an estimator and score it on so many parts of the held-out rows."""
         started = time.monotonic()
         parts = self.space.parts(config)
-        problem = self.space.problem
+        problem, test = self.space.problem, self.test
         model = fit_estimator(estimator, self.space.columns(parts), problem.y, problem.weights)
         self.fit_seconds = time.monotonic() - started
-        held_out = np.hstack([self._test_base, *(part.compute(self.test.table) for part in parts)])
-        measured = yardstick.measure(model, held_out, self.test.y, self.test.weights)
+        held_out = np.hstack([self._test_base, *(part.compute(test.table) for part in parts)])
+        found = []
+        for first in range(n_parts):
+            rows = slice(first, None, n_parts)
+            weights = None if test.weights is None else test.weights[rows]
+            found.append(yardstick.measure(model, held_out[rows], test.y[rows], weights))
         self.score_seconds = time.monotonic() - started
-        return measured
+        return found
 
 
 class Costs:

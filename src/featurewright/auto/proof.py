@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _FINALISTS = 3  # choices that are tried on further folds
 _MORE_FINALISTS = 6  # with the best ones of other methods alone, where there is time
+_PARTS = 4  # of the held-out rows, where there was time for one fold only
+_PART_ROWS = 50
 _FULL_FOLDS = 2  # folds of all rows on which a choice found on some of them is tried
 
 
@@ -56,6 +58,25 @@ def confirm(search: Search) -> None:
             break
     if board.n_complete >= n_first + 2:
         board.n_first = n_first
+
+
+def compare_parts(search: Search) -> None:
+    """Where there was time for one fold only, compare the best choice by parts of its rows.
+
+    A gain that is plain to see on every part should not be lost because there is one fold.
+    """
+    board = search.board
+    best = board.best(board.finished())
+    if board.n_complete != 1 or best is None or len(search.folds[0].test.y) < _PARTS * _PART_ROWS:
+        return
+    try:
+        scores = [
+            search.folds[0].score_parts(config, search.estimator, search.yardstick, _PARTS)
+            for config in (best, ORIGINAL)
+        ]
+    except FAILURES:
+        return
+    board.of_parts = best, np.array([a.score - b.score for a, b in zip(*scores, strict=True)])
 
 
 def _finalists(search: Search) -> list[Config]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from featurewright.auto.board import ORIGINAL, Board, Record
 from featurewright.auto.pace import FAILURES, SAFETY, Clock, Costs, Fold
-from featurewright.auto.proof import check_on_all_rows, confirm
+from featurewright.auto.proof import check_on_all_rows, compare_parts, confirm
 from featurewright.auto.sources import SOURCES, refusal
 from featurewright.auto.workspace import (
     JOINT,
@@ -136,6 +136,7 @@ class Search:
         self._resume()
         self._combine()
         confirm(self)
+        compare_parts(self)
         check_on_all_rows(self)
 
     def _resume(self) -> None:

@@ -228,15 +228,11 @@ def _example() -> Work:
 
 
 @cache
-def common_addresses() -> dict[str, int]:
-    """Give the addresses of the kernels that every tree calls by address, as settings."""
+def scorer_address() -> int:
+    """Give the address of the kernel that takes longest to compile."""
     work, number = _example(), np.int64(0)
-    programs = work.shop.found.programs
-    score = (programs, number, number, number, number, number)
-    return {
-        "scorer": kernel_address(score_candidate, work, score),
-        "runner": kernel_address(run_node, work, (programs, number, number, number)),
-    }
+    score = (work.shop.found.programs, number, number, number, number, number)
+    return kernel_address(score_candidate, work, score)
 
 
 @cache
@@ -246,18 +242,19 @@ def kernel_addresses(strategy: int | None = None) -> dict[str, int]:
     What a search needs is compiled for those who use it.
     """
     work, number = _example(), np.int64(0)
-    own = {}
     # Threads that begin together wait for the first one.
-    with _COMPILING, compiled_apart(run_node, __name__, common_addresses.__name__):
+    with _COMPILING, compiled_apart(score_candidate, __name__, scorer_address.__name__):
+        row = (work.shop.found.programs, number, number, number)
+        addresses = {"runner": kernel_address(run_node, work, row)}
         if strategy is not None:
-            own["searcher"] = kernel_address(SEARCHERS[strategy], work, (number, number))
+            addresses["searcher"] = kernel_address(SEARCHERS[strategy], work, (number, number))
         if strategy == RANDOM_SEARCH:
-            own["filler"] = kernel_address(fill_stock, work, ())
+            addresses["filler"] = kernel_address(fill_stock, work, ())
         table = (work.matrix, work.columns, work.target, work.row_ids, work.settings)
         language = (work.grammar, work.library, work.users)
         stop, grown = np.zeros(1, np.int64), make_grown(1, 1)
         grow_tree.compile_for(*table, *language, work.state, stop, grown, work.shop)
-    return {**common_addresses(), **own}
+    return {"scorer": scorer_address(), **addresses}
 
 
 @kernel(inline=True)
