@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from featurewright.kernels.jit import Kernel
 
 _ROOT = Path(__file__).parents[len(__name__.split(".")) - 1]
+_PATIENCE = 120.0  # seconds to wait for the other process when this one has done its part
 _RUN = """
 import importlib, sys
 sys.path.insert(0, sys.argv[1])
@@ -34,7 +35,8 @@ def compiled_apart(kernel: Kernel, module: str, function: str) -> Iterator[None]
     try:
         yield
         if other is not None:
-            other.wait()
+            with suppress(subprocess.TimeoutExpired):
+                other.wait(_PATIENCE)
     finally:
         if other is not None:
             other.kill()
@@ -52,7 +54,8 @@ def _can_start() -> bool:
 
 def _start(module: str, function: str) -> subprocess.Popen[bytes] | None:
     """Start a process that imports this very package and calls a function of it."""
-    command = [sys.executable, "-c", _RUN, str(_ROOT), module, function]
+    # Without -P, modules of the working directory would come before those installed.
+    command = [sys.executable, "-P", "-c", _RUN, str(_ROOT), module, function]
     nowhere, hidden = subprocess.DEVNULL, getattr(subprocess, "CREATE_NO_WINDOW", 0)
     try:
         return subprocess.Popen(
