@@ -15,12 +15,15 @@ from tests.constructive.learners import (
     CLASSES,
     check_outputs,
     every_forest,
+    make,
     make_loose,
     product_target,
     table,
 )
 
 import featurewright
+from featurewright.constructive import rounds
+from featurewright.estimators import ensembles
 from featurewright.trees import growth
 from featurewright.trees.growth import grow_one
 
@@ -121,3 +124,14 @@ def test_interrupt(fit):
             assert child.wait(timeout=10) == 0
         finally:
             child.kill()
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [("BoostingRegressor", rounds), ("ForestRegressor", ensembles)],
+)
+def test_loading_the_engine_does_not_count_as_growing(name, module, monkeypatch):
+    X = table(60, 3)
+    monkeypatch.setattr(module, "load_kernels", lambda settings: time.sleep(0.7))
+    model = make(name, n_estimators=5, max_time=0.6, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    assert model.forest_.n_trees == 5

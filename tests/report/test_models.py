@@ -8,6 +8,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from tests.report.cases import fitted
 
 from featurewright import AutoFeatures
 from featurewright.report import render, summarize
@@ -60,3 +61,14 @@ def test_features_of_a_model_have_their_profiles():
         assert sum(map(sum, feature["profile"]["counts"])) == 150
     assert [entry["name"] for entry in summary["left_out"]] == ["same"]
     assert summary["estimators"][0]["after"]["value"] == pytest.approx(summary["after"]["value"])
+
+
+@pytest.mark.parametrize(("n_folds", "proved"), [(1, False), (5, True)])
+def test_a_search_without_time_for_two_folds_does_not_say_that_nothing_helps(n_folds, proved):
+    model = fitted(keep_original=True)
+    for result in model.results_[1:]:
+        result["fold_scores"] = result["fold_scores"][:n_folds]
+    verdict = summarize(model)["verdict"]
+    assert verdict["keep_original"]
+    assert verdict["clear"] == proved
+    assert ("search longer" in verdict["sentence"]) != proved

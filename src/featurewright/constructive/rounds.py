@@ -13,7 +13,15 @@ from joblib import effective_n_jobs
 from featurewright.constructive.losses import Loss
 from featurewright.trees.adaptive import BATCH
 from featurewright.trees.forest import Forest, join
-from featurewright.trees.growth import Job, Rooms, draw_sample, grow_one, leaf_of_rows, tree_seeds
+from featurewright.trees.growth import (
+    Job,
+    Rooms,
+    draw_sample,
+    grow_one,
+    leaf_of_rows,
+    load_kernels,
+    tree_seeds,
+)
 from featurewright.trees.threads import Halt, run_in_threads
 
 
@@ -33,6 +41,7 @@ class Rounds:
     ) -> None:
         self.job, self.loss, self.watched, self.outer = job, loss, watched, outer
         self.rate, self.learner, self.seed = rate, learner, seed
+        load_kernels(job.settings)
         self.halt = Halt(learner.max_time)
         self.adapts: Callable[[Job, Forest], Job] | None = None
         n_rows = job.columns.shape[1]

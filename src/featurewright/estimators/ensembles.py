@@ -26,7 +26,14 @@ from featurewright.kernels.nodes import Target
 from featurewright.trees.adaptive import BATCH, adapt
 from featurewright.trees.forest import Forest, join
 from featurewright.trees.grammar import empty_library
-from featurewright.trees.growth import Job, draw_sample, grow_trees, order_rows, tree_seeds
+from featurewright.trees.growth import (
+    Job,
+    draw_sample,
+    grow_trees,
+    load_kernels,
+    order_rows,
+    tree_seeds,
+)
 from featurewright.trees.threads import Halt
 
 
@@ -73,6 +80,7 @@ class GrownEnsemble(ConstructiveLearner):
             compilation_notice(),
             progress(len(seeds), self._title, verbose=self.verbose) as on_done,
         ):
+            load_kernels(job.settings)
             trees = self._grow_batches(job, seeds, before, on_done, Halt(self.max_time))
         self.forest_ = join(([] if before is None else [before]) + trees)
         self.n_estimators_ = self.forest_.n_trees

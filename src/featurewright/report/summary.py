@@ -136,6 +136,12 @@ def _spread_of(estimators: Sequence[dict[str, Any]], when: str) -> float | None:
     return float(estimators[0][when]["spread"]) if estimators else None
 
 
+def _ran_out(results: Sequence[dict[str, Any]]) -> bool:
+    """Tell whether there was no time for a second fold of anything, and something gained."""
+    tried = [r for r in results if r["method"] != ORIGINAL and r["fold_scores"]]
+    return all(len(r["fold_scores"]) < 2 for r in tried) and any(r["gain"] > 0.0 for r in tried)
+
+
 def _verdict(
     model: Any, score: Score, estimators: Sequence[dict[str, Any]], n_new: int
 ) -> dict[str, Any]:
@@ -148,17 +154,23 @@ def _verdict(
     keep = model.best_method_ == ORIGINAL or n_new == 0
     clear = float(model.gain_) > CLEAR * float(model.gain_std_)
     if keep:
+        ran_out = _ran_out(model.results_)
         if not tried:
             sentence = (
                 "Keep the original columns: with so little time or so few rows no method could be "
                 "tried."
+            )
+        elif ran_out:
+            sentence = (
+                "Keep the original columns for now: the time was up before anything could be "
+                "proved; search longer."
             )
         else:
             sentence = (
                 f"Keep the original columns: {tried} method{'s' * (tried != 1)} tried, and no "
                 f"constructed feature raised the held-out {score.name} of the {whom} beyond chance."
             )
-        return {"keep_original": True, "clear": True, "sentence": sentence}
+        return {"keep_original": True, "clear": not ran_out, "sentence": sentence}
     columns = f"{n_new} constructed column{'s' * (n_new != 1)}"
     change = ("lower" if score.lower_is_better else "raise") + "s" * (n_new == 1)
     figures = (

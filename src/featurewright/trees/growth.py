@@ -149,6 +149,11 @@ class Rooms:
         self._free.append(room)
 
 
+def load_kernels(settings: Any) -> dict[str, int]:
+    """Compile or load what trees of such settings need, before a deadline begins to count."""
+    return kernel_addresses(int(settings["strategy"]) if settings["budget"] > 0 else None)
+
+
 def grow_one(
     job: Job, sample: Sample, seed: int, halt: Halt, rooms: Rooms | None = None
 ) -> tuple[Forest, Places]:
@@ -167,8 +172,7 @@ def grow_one(
     settings["room"] = MISSING_ROOM * n_rows if settings["missing_both"] else 0
     rows = np.empty(n_rows + int(settings["room"]), np.int32)
     rows[:n_rows] = sample.rows
-    strategy = int(settings["strategy"]) if settings["budget"] > 0 else None
-    for name, address in kernel_addresses(strategy).items():
+    for name, address in load_kernels(settings).items():
         settings[name] = address
     rooms = Rooms(n_rows) if rooms is None else rooms
     grown, shop = room = rooms.take(job)
