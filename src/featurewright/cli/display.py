@@ -19,6 +19,11 @@ def plain(text: object, length: int = 200, style: str = "") -> Text:
     return Text(printable(shorten(str(text), length)), style=style)
 
 
+def counted(number: int, thing: str) -> str:
+    """Say how many there are of something."""
+    return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
 def say(console: Console, text: object, style: str = "") -> None:
     """Print one line, however long: it may hold a path that somebody copies."""
     console.print(plain(text, 1000, style), soft_wrap=True, highlight=False)
@@ -82,9 +87,9 @@ def show_estimators(console: Console, summary: dict[str, Any]) -> None:
     console.print(table)
     console.print(
         plain(
-            f"Mean of {summary['folds']} folds; every score is measured on rows that were not "
-            "used to find the features. ± is the spread across folds; for gains, the standard "
-            "error.",
+            f"Mean of {counted(summary['folds'], 'fold')}; every score is measured on rows that "
+            "were not used to find the features. ± is the spread across folds; for gains, the "
+            "standard error.",
             300,
             "dim",
         )
@@ -111,7 +116,7 @@ def show_features(console: Console, summary: dict[str, Any], most: int | None = 
     if others:
         made = sorted({column["source"] for column in others})
         more = "more " if features else ""
-        columns = f"{len(others)} {more}constructed column{'s' * (len(others) != 1)}"
+        columns = counted(len(others), f"{more}constructed column")
         console.print(plain(f"{columns}, by {', '.join(made)}."))
         if not features:
             console.print(plain("They are no formulas: --methods readable looks for those alone."))

@@ -110,4 +110,4 @@ def _apply(
         rows = apply_model(fitted, compute, source, out, told=told, **how)
     if not quiet:
         tell_encoding(source, console)
-        display.say(console, f"{rows:,} rows written to {out}.")
+        display.say(console, f"{display.counted(rows, 'row')} written to {out}.")
