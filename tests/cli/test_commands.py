@@ -231,7 +231,7 @@ def test_folds_in_order_of_time(call, tmp_path):
     frame.write_parquet(tmp_path / "t.parquet")
     out = tmp_path / "m.fw"
     # A busy machine must not end the search before its last fold.
-    options = ("--order-by", "day", "--folds", 3, "--out", out, *FIT, "--time", 30)
+    options = ("--order-by", "day", "--folds", 3, "--out", out, *FIT, "--time", 5)
     call("fit", tmp_path / "t.parquet", "-t", "sign", *options)
     model = featurewright.load(out)
     assert type(model.cv).__name__ == "TimeSeriesSplit"
