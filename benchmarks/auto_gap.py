@@ -49,7 +49,7 @@ KINDS = {
 MAX_COLUMNS = 100
 LEAST_ROWS = 200
 LEAST_GAP = 0.1
-SMALL_ROWS = 1000  # below, test parts are so small that there are three times as many splits
+SMALL_ROWS, SMALL_TIMES = 1000, 6  # below, test parts are small: so many times as many splits
 WRITE = ROOT / "docs" / "results" / "auto_gap.md"
 
 
@@ -66,7 +66,7 @@ def default_sets() -> list[str]:
 
 def splits_of(name: str, options: argparse.Namespace) -> range:
     """Give the numbers of the splits of a set."""
-    return seeds_of(options, 3 if manifest()[name]["n_rows"] < SMALL_ROWS else 1)
+    return seeds_of(options, SMALL_TIMES if manifest()[name]["n_rows"] < SMALL_ROWS else 1)
 
 
 def auto_jobs(name: str, kind: str, options: argparse.Namespace) -> list[Settings]:
@@ -143,7 +143,7 @@ def report(store: Store, options: argparse.Namespace) -> str:
 
 Error of logistic regression (share of wrong classes) or ridge regression (root mean squared error
 over the spread of the target) on a third of the rows, drawn at random within each class;
-splits: {options.seeds} ({tell_splits(options)}), three times as many of sets with fewer than
+splits: {options.seeds} ({tell_splits(options)}), {SMALL_TIMES} times as many of sets with fewer than
 {SMALL_ROWS} rows, means ± standard error. {options.budget:g} seconds for each fit of
 `AutoFeatures`, threads: {options.jobs}, at most {options.max_rows} rows. Share: (linear − with
 features) / (linear − best other), others being random forest, Extra-Trees, histogram gradient

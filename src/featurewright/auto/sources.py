@@ -46,7 +46,9 @@ _OPERATORS = (
     *("add", "sub", "mul", "div", "log", "sqrt", "square", "abs", "min", "max"),
     *("gaussian", "less"),  # bumps and steps, which products cannot make
 )
-_BOOSTED_ROUNDS = 100
+# Where a round takes next to nothing, twice as many that go half as far err less.
+_BOOSTED_ROUNDS, _PATIENT_ROUNDS, _PATIENT_RATE = 100, 200, 0.05
+_PATIENT_CELLS = 3_000  # rows times scores up to which that is so
 # Candidates of a node of boosted trees: a few suffice where every class has trees of its own.
 _LEAST_BOOSTED, _MOST_BOOSTED = 100, 300
 _ENSEMBLE_ROWS = 20_000
@@ -333,8 +335,10 @@ def _scores(asked: Request) -> Part:
     n_classes = len(np.unique(asked.y)) if asked.task.kind == "classification" else 1
     n_scores = n_classes if n_classes > 2 else 1
     budget = min(max(10 * asked.table.shape[1], _LEAST_BOOSTED), _MOST_BOOSTED)
+    patient = len(asked.y) * n_scores <= _PATIENT_CELLS
     learner = make(
-        _BOOSTED_ROUNDS,
+        _PATIENT_ROUNDS if patient else _BOOSTED_ROUNDS,
+        learning_rate=_PATIENT_RATE if patient else None,
         budget=int(budget / np.sqrt(n_scores)),
         max_size=asked.task.max_size,
         max_time=asked.seconds,
