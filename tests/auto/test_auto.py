@@ -78,6 +78,12 @@ def test_numbers():
     assert "x0 * x2" in auto.get_feature_names_out()
 
 
+def test_one_formula_that_says_all_is_kept_alone():
+    auto = quick().fit(X, X[:, 0] * X[:, 1])
+    assert [feature.name for feature in auto.features_] == ["x0 * x1"]
+    assert auto.score_ > 0.95
+
+
 def test_all_methods_are_tried_and_told():
     auto = quick(methods="all", cv=2).fit(X, PRODUCT)
     tried = [result["method"] for result in auto.results_]
@@ -88,7 +94,7 @@ def test_all_methods_are_tried_and_told():
     for result in auto.results_:
         assert result["status"] in ("done", "stopped", "skipped", "failed")
         assert result["status"] != "failed", result
-        assert len(result["fold_scores"]) in (0, 1, 2, 6)  # the best few on further folds
+        assert len(result["fold_scores"]) <= 6  # the best few have further folds, if there is time
     assert auto.estimator_scores_[0]["estimator"] == "linear"
 
 

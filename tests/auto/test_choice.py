@@ -100,6 +100,14 @@ def test_fewer_columns_where_they_are_as_good():
     assert choose(gains, {"few": 5, "many": 50}, SHARE).key == "few"
 
 
+def test_nearly_all_of_the_gain_with_fewer_columns_is_as_good():
+    """However sure it is that more columns say a little more."""
+    gains = {"many": np.array([0.900, 0.902, 0.901]), "few": np.array([0.899, 0.900, 0.900])}
+    sizes = {"many": 50, "few": 1}
+    assert choose(gains, sizes, 0.25).key == "few"
+    assert choose({**gains, "few": gains["few"] - 0.01}, sizes, 0.25).key == "many"
+
+
 def test_claimed_gain_is_not_flattered_by_choosing():
     rng = np.random.default_rng(3)
     best, claimed = [], []

@@ -87,6 +87,16 @@ def test_finalists_are_steady_and_of_several_methods():
     assert labels == ["batch + fctree", "batch", "batch", "votes", "paths"]
 
 
+def test_fewer_columns_that_are_as_good_are_the_first_finalist():
+    board = Board(["batch", "forest"], 0.25)
+    few, many = (Config((Piece("batch", RESIDUAL, size),)) for size in (1, 10))
+    for fold in range(3):
+        board.note("original", ORIGINAL, fold, alike(0.0))
+        board.note("batch", many, fold, alike(0.99 + 0.0001 * fold))
+        board.note("batch", few, fold, alike(0.989 + 0.0001 * fold))
+    assert _finalists(SimpleNamespace(board=board)) == [few, many]
+
+
 def test_choices_are_compared_by_evidence_and_reported_by_score():
     board = Board(["batch", "votes"], 0.25)
     lucky, sound = Config((Piece("batch", RESIDUAL, 5),)), Config((Piece("votes", RESIDUAL, 1),))

@@ -68,6 +68,20 @@ def sinks_of(path):
     return open_sink(path)
 
 
+def test_transform_to_the_standard_output(work, call, tmp_path):
+    out = tmp_path / "features.csv"
+    call("transform", work.model, work.table, "-o", out)
+    for quiet in ([], ["--quiet"]):
+        said = call("transform", work.model, work.table, "-o", "-", *quiet)
+        assert said.stdout == out.read_text()
+        assert ("rows written to the standard output" in said.stderr) == (not quiet)
+
+
+def test_no_threads_are_refused_before_anything_is_read(call, tmp_path):
+    said = call("fit", tmp_path / "missing.csv", "-t", "y", "--jobs", 0, code=2)
+    assert "0 threads" in said.stderr
+
+
 def test_transform_carries_columns_along(work, call, tmp_path):
     out = tmp_path / "out.csv"
     call("transform", work.model, work.table, "-o", out, "--keep", "key", "--keep", "sign")

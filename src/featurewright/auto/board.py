@@ -12,6 +12,7 @@ from featurewright.auto.choice import (
     PROVED,
     SURE,
     VERY_SURE,
+    best_keys,
     choose,
     corrected_error,
     is_above,
@@ -86,6 +87,11 @@ class Board:
     def best(self, configs: list[Config]) -> Config | None:
         """Give the choice with the largest mean gain."""
         return max(configs, key=lambda config: self.gains(config).mean(), default=None)
+
+    def smallest(self, configs: list[Config]) -> Config:
+        """Give the choice with the fewest columns among those about as good as the best."""
+        gains = {config: self.gains(config) for config in configs}
+        return best_keys(gains, {config: config.n_columns for config in configs})[0]
 
     def best_gain(self, method: str) -> float:
         """Give the largest mean gain among a method's choices, 0 before there is one."""

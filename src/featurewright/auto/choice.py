@@ -17,6 +17,7 @@ SURE = 0.85
 PROVED = 0.7  # on further folds, which have not chosen it
 VERY_SURE = 0.9  # where rows are few and there was no time for further folds
 _CLOSE = 0.25  # standard errors within which fewer columns are as good
+_ENOUGH = 0.995  # share of the best gain that fewer columns must reach to be as good
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +56,12 @@ def is_above(gains: Array, test_share: float, level: float) -> bool:
 def best_keys(gains: Mapping[Any, Array], sizes: Mapping[Any, int]) -> list[Any]:
     """Give the choices that are about as good as the best one, those with few columns first."""
     best = max(gains, key=lambda key: (gains[key].mean(), -sizes[key]))
+    little = (1.0 - _ENOUGH) * max(0.0, float(gains[best].mean()))
     close = [best]
     for key, found in gains.items():
         behind = gains[best] - found
         noise = behind.std(ddof=1) / np.sqrt(len(behind)) if len(behind) > 1 else 0.0
-        if key != best and behind.mean() <= _CLOSE * noise:
+        if key != best and behind.mean() <= max(_CLOSE * noise, little):
             close.append(key)
     return sorted(close, key=lambda key: (sizes[key], -gains[key].mean()))
 

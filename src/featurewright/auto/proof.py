@@ -93,6 +93,11 @@ def _finalists(search: Search) -> list[Config]:
 
     ranked = [c for c in board.finished() if board.gains(c).mean() > 0.0]
     ranked.sort(key=at_least, reverse=True)
+    if ranked:
+        # First fewer columns that are as good: where time is short, the first one alone is tried.
+        most = board.gains(ranked[0]).mean()
+        no_better = [c for c in ranked if board.gains(c).mean() <= most]
+        ranked = list(dict.fromkeys([board.smallest(no_better), *ranked]))
     best = ranked[:_FINALISTS]
     alone: dict[str, Config] = {}
     for config in ranked[_FINALISTS:]:

@@ -303,7 +303,8 @@ class Search:
         board = self.board
         complete = [c for c in board.records[method].configs if len(board.scores[c]) == number]
         ranked = sorted(complete, key=lambda config: -board.gains(config).mean())
-        return set(ranked[: _VARIANTS[min(number, len(_VARIANTS)) - 1]])
+        kept = set(ranked[: _VARIANTS[min(number, len(_VARIANTS)) - 1]])
+        return kept | ({board.smallest(ranked)} if ranked else set())
 
     def _few_variants(self, method: str) -> set[Config]:
         """Give a choice or two of a method: for a first look, or where every fit takes long."""

@@ -378,7 +378,7 @@ def _ensemble_part(method: str, word: str, learner: Any, asked: Request) -> Part
     return learn_part(method, kind, asked.table, transformer=learner, names=names)
 
 
-_FORMULA_SIZES = (5, 10, 20, 50, 100)
+_FORMULA_SIZES = (1, 2, 5, 10, 20, 50, 100)
 SOURCES = {
     source.name: source
     for source in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -75,7 +76,7 @@ Out = Annotated[
         "--out",
         "-o",
         help="Where to write: .csv, .tsv, .jsonl, .parquet or .arrow; text also .gz, .bz2, .xz or "
-        ".zst.",
+        ".zst; - for CSV to the standard output.",
         show_default=False,
         metavar="FILE",
     ),
@@ -151,6 +152,8 @@ def ending_well(command: Callable[P, None]) -> Callable[P, None]:
             sys.stderr.write("Stopped; nothing was written.\n")
             raise typer.Exit(130) from None
         except BrokenPipeError:
+            # The reader has seen enough; what is left in the buffer must not be written at the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
         except _EXPECTED as error:
             if kwargs.get("debug"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,8 +24,13 @@ class Sink(Protocol):
         """Write some rows."""
 
 
+STANDARD_OUTPUT = Path("-")
+
+
 def check_output(path: Path, *inputs: Path) -> None:
     """Refuse, before any work, a place that cannot be written to or that is an input."""
+    if path == STANDARD_OUTPUT:
+        return
     if path.is_dir():
         raise UserError(f"{path} is a folder, but a file to write is expected: add a file name.")
     if not path.parent.is_dir():
@@ -58,7 +64,14 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def open_sink(path: Path) -> Iterator[Sink]:
-    """Open a table for writing; the ending of its name says the format."""
+    """Open a table for writing; the ending of its name says the format.
+
+    To the standard output goes CSV, as it comes.
+    """
+    if path == STANDARD_OUTPUT:
+        yield _Text(sys.stdout.buffer, ",", "csv")
+        sys.stdout.buffer.flush()
+        return
     ending = ending_of(path)
     kind = FORMATS.get(ending)
     if kind is None or ending in {"txt", "data", "json"}:
@@ -97,10 +110,12 @@ class _Text:
 
     def write(self, frame: pl.DataFrame) -> None:
         """Write some rows, the names above the first ones."""
+        # Not straight into the file: a pipe that is closed early is an error of ours then.
         if self.kind == "csv":
-            frame.write_csv(self.file, separator=self.delimiter, include_header=self.header)
+            text = frame.write_csv(separator=self.delimiter, include_header=self.header)
         else:
-            frame.write_ndjson(self.file)
+            text = frame.write_ndjson()
+        self.file.write(text.encode())
         self.header = False
 
 

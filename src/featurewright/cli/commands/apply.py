@@ -27,12 +27,13 @@ from featurewright.cli.options import (
     load_model,
     tell_encoding,
 )
-from featurewright.cli.sinks import check_output
+from featurewright.cli.sinks import STANDARD_OUTPUT, check_output
 from featurewright.cli.sources import open_table
 
 TRANSFORM_EXAMPLES = (
     "featurewright transform features.fw new_rows.csv -o features.csv",
     "featurewright transform features.fw big.parquet -o out.parquet --keep customer_id",
+    "featurewright transform features.fw new_rows.csv -o - | gzip > features.csv.gz",
 )
 PREDICT_EXAMPLES = (
     "featurewright predict features.fw new_rows.csv -o predictions.csv",
@@ -110,4 +111,5 @@ def _apply(
         rows = apply_model(fitted, compute, source, out, told=told, **how)
     if not quiet:
         tell_encoding(source, console)
-        display.say(console, f"{display.counted(rows, 'row')} written to {out}.")
+        place = "the standard output" if out == STANDARD_OUTPUT else out
+        display.say(console, f"{display.counted(rows, 'row')} written to {place}.")

@@ -53,6 +53,13 @@ EXAMPLES = (
 )
 
 
+def _threads(value: int) -> int:
+    """Refuse no threads at all."""
+    if value == 0:
+        raise typer.BadParameter("0 threads can do nothing: use 1 or more, or -1.")
+    return value
+
+
 @ending_well
 def fit(
     table: Table,
@@ -142,7 +149,9 @@ def fit(
         Dialect, typer.Option(help="For which database.", **WRITING)
     ] = Dialect.DUCKDB,
     seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0, metavar="N")] = 0,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 for one per core.", metavar="N")] = -1,
+    jobs: Annotated[
+        int, typer.Option(help="Threads; -1 for one per core.", metavar="N", callback=_threads)
+    ] = -1,
     null: Null = None,
     delimiter: Delimiter = None,
     no_header: NoHeader = False,
