@@ -17,7 +17,7 @@ SURE = 0.85
 PROVED = 0.7  # on further folds, which have not chosen it
 VERY_SURE = 0.9  # where rows are few and there was no time for further folds
 _CLOSE = 0.25  # standard errors within which fewer columns are as good
-_ENOUGH = 0.995  # share of the best gain that fewer columns must reach to be as good
+_ENOUGH = 0.998  # share of the best gain that fewer columns must reach to be as good
 
 
 @dataclass(frozen=True, eq=False)
