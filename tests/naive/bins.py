@@ -108,3 +108,31 @@ def best_boundary(
     allowed = (parts > least) & (parts[-1] - parts > least) & ~np.isnan(scores)
     allowed &= (counts >= fewest) & (counts[-1] - counts >= fewest) & (scores > -np.inf)
     return int(np.argmax(np.where(allowed, scores, -np.inf))) if allowed.any() else -1
+
+
+def clump_marks(sample: np.ndarray, low: np.float32, high: np.float32) -> np.ndarray:
+    """Give the values of a sample, in order, where they are in a few of 32 parts of the range."""
+    sample = sample[(sample >= low) & (sample <= high)]
+    with np.errstate(over="ignore"):
+        scale = np.float32(32) / np.float32(high - low)
+    if not 0 < scale < np.inf:
+        return sample[:0]
+    cells = np.minimum((sample - low) * scale, np.float32(31)).astype(np.int64)
+    marks, taken = np.unique(sample), len(np.unique(cells))
+    return marks if taken <= 8 and len(marks) >= 2 * taken else marks[:0]
+
+
+def clump_codes(
+    x: np.ndarray, low: float, high: float, marks: np.ndarray, n_bins: int
+) -> np.ndarray:
+    """Cut what lies between two neighbours of low, marks and high into as many bins each."""
+    known = ~np.isnan(x)
+    edges = np.array([low, *marks, high], np.float64)
+    which = np.searchsorted(marks, x[known], side="right")
+    width = edges[which + 1] - edges[which]
+    part = np.divide(
+        x[known] - edges[which], width, out=np.zeros(len(width)), where=width > 0
+    ).clip(0, 1)
+    codes = np.full(len(x), n_bins)
+    codes[known] = np.minimum((which + part) * n_bins / (len(marks) + 1), n_bins - 1)
+    return codes

@@ -10,7 +10,7 @@ import numpy as np
 
 from featurewright.expressions import opcodes as op
 from featurewright.kernels.apart import compiled_apart
-from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS, THRESHOLDS
+from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS, SAMPLE, THRESHOLDS
 from featurewright.kernels.criteria import APART, WORST
 from featurewright.kernels.grammar import Grammar
 from featurewright.kernels.jit import call_kernel, kernel, kernel_address, share
@@ -141,6 +141,7 @@ def make_workshop(
         bench=Bench(
             codes=np.empty(n + LANES, np.uint8),
             ranks=np.empty(max(n, EXACT_ROWS) if n_stats >= MANY_STATS else EXACT_ROWS, np.int32),
+            marks=np.empty(SAMPLE, np.float32),
             left=np.empty((n_stats + 2, MAX_BINS + 1), np.float32),
             packed=np.empty(MAX_BINS + 1, np.int64),
             total=np.empty(n_stats + 2, np.float32),

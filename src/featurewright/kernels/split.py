@@ -25,6 +25,7 @@ from featurewright.kernels.bins import (
     value_range,
 )
 from featurewright.kernels.boundaries import best_of_bins, choose_boundary
+from featurewright.kernels.clumps import CLUMPED_ROWS, clump_codes, find_clumps
 from featurewright.kernels.criteria import APART, ROUNDING, WORST, score_boundaries, score_boundary
 from featurewright.kernels.jit import kernel
 from featurewright.kernels.packed import fill_packed
@@ -165,6 +166,12 @@ def put_into_bins(values, row, n, bench, n_levels, state):
     # Ratios and products have long tails: equal parts would put nearly all rows into one bin.
     if find_mass(values, row, n, state):
         tail_codes(values, row, n, state, np.int64(MAX_BINS), bench.codes)
+        return MAX_BINS
+    n_marks = 0
+    if n >= CLUMPED_ROWS and state.low < state.high:
+        n_marks = find_clumps(values, row, n, state, bench.marks)
+    if n_marks > 0:
+        clump_codes(values, row, n, state, bench.marks, n_marks, np.int64(MAX_BINS), bench.codes)
     else:
         range_codes(values, row, n, state.low, state.high, MAX_BINS, bench.codes)
     return MAX_BINS

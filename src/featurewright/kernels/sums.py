@@ -39,6 +39,7 @@ class Bench(NamedTuple):
 
     codes: np.ndarray  # uint8[rows]
     ranks: np.ndarray  # int32[EXACT_ROWS], int32[rows] where numbers are many
+    marks: np.ndarray  # float32[SAMPLE]: some values in order
     left: np.ndarray  # float32[statistics + 2, MAX_BINS + 1]: then weight, then row count
     packed: np.ndarray  # int64[MAX_BINS + 1]: all three, of one number
     total: np.ndarray  # float32[statistics + 2]
