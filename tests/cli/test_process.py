@@ -45,6 +45,17 @@ def test_output_that_nobody_reads(work):
     assert "Traceback" not in done.stderr
 
 
+def test_a_table_that_nobody_reads_to_the_end(work, tmp_path):
+    """More than a pipe holds, so that writing fails; that is no error worth telling."""
+    long = tmp_path / "long.csv"
+    rows = pl.read_csv(work.table)
+    pl.concat([rows] * 60).write_csv(long)
+    command = f"{sys.executable} -m featurewright transform {work.model} {long} -q -o - | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+
+
 def test_missing_packages_are_named(monkeypatch, capsys):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "typer" else name)
     with pytest.raises(SystemExit, match="1"):

@@ -17,6 +17,9 @@ from featurewright.cli.sources import FORMATS, ending_of
 from featurewright.cli.streams import COMPRESSIONS
 
 
+STANDARD_OUTPUT = Path("-")
+
+
 class Sink(Protocol):
     """Where frames go, one after the other."""
 
@@ -24,13 +27,8 @@ class Sink(Protocol):
         """Write some rows."""
 
 
-STANDARD_OUTPUT = Path("-")
-
-
 def check_output(path: Path, *inputs: Path) -> None:
     """Refuse, before any work, a place that cannot be written to or that is an input."""
-    if path == STANDARD_OUTPUT:
-        return
     if path.is_dir():
         raise UserError(f"{path} is a folder, but a file to write is expected: add a file name.")
     if not path.parent.is_dir():
@@ -110,7 +108,7 @@ class _Text:
 
     def write(self, frame: pl.DataFrame) -> None:
         """Write some rows, the names above the first ones."""
-        # Not straight into the file: a pipe that is closed early is an error of ours then.
+        # Not straight into the file: polars has an error of its own for a pipe that is closed early.
         if self.kind == "csv":
             text = frame.write_csv(separator=self.delimiter, include_header=self.header)
         else:

@@ -99,7 +99,8 @@ def _apply(
     """Run a model over a file."""
     model, table, out = paths
     source = open_table(table, **reading)
-    check_output(out, table, model)
+    if out != STANDARD_OUTPUT:
+        check_output(out, table, model)
     console = error_console()
     watched = console.is_terminal and not quiet
     with console.status("reading …") if watched else nullcontext() as shown:
