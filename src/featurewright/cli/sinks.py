@@ -16,7 +16,6 @@ from featurewright.cli.problems import UserError
 from featurewright.cli.sources import FORMATS, ending_of
 from featurewright.cli.streams import COMPRESSIONS
 
-
 STANDARD_OUTPUT = Path("-")
 
 
