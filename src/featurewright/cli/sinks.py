@@ -107,7 +107,7 @@ class _Text:
 
     def write(self, frame: pl.DataFrame) -> None:
         """Write some rows, the names above the first ones."""
-        # Not straight into the file: polars has an error of its own for a pipe that is closed early.
+        # Not straight into the file: polars has an error of its own for a pipe closed early.
         if self.kind == "csv":
             text = frame.write_csv(separator=self.delimiter, include_header=self.header)
         else:
