@@ -87,9 +87,9 @@ def test_one_formula_that_says_all_is_kept_alone():
 def test_all_methods_are_tried_and_told():
     auto = quick(methods="all", cv=2).fit(X, PRODUCT)
     tried = [result["method"] for result in auto.results_]
-    assert tried[:11] == [
-        "original", "forest", "scores", "votes", "batch", "fctree", "boosting", "landmarks",
-        "paths", "formula paths", "recursive",
+    assert tried[:12] == [
+        "original", "forest", "scores", "votes", "formula votes", "batch", "fctree", "boosting",
+        "landmarks", "paths", "formula paths", "recursive",
     ]  # fmt: skip
     for result in auto.results_:
         assert result["status"] in ("done", "stopped", "skipped", "failed")
@@ -283,7 +283,7 @@ def test_several_labels():
     assert auto.scoring_ == "f1_micro"
     assert auto.predict(X).shape == Y.shape
     skipped = {r["method"] for r in auto.results_ if r["status"] == "skipped"}
-    assert skipped == {"recursive", "scores", "votes"}
+    assert skipped == {"recursive", "scores", "votes", "formula votes"}
 
 
 def test_skewed_classes_are_ranked():

@@ -18,6 +18,8 @@ def config_of(*methods):
         ("scores", ("votes",), True),
         ("votes", ("scores", "forest"), True),
         ("votes", ("votes",), False),
+        ("votes", ("formula votes", "scores"), True),
+        ("paths", ("formula votes",), False),
         ("paths", ("scores",), False),
         ("scores", ("paths",), False),
         ("paths", ("formula paths",), False),

@@ -109,7 +109,7 @@ def test_parts_of_every_kind():
         to_onnx(model)
 
 
-@pytest.mark.parametrize("method", ["scores", "votes"])
+@pytest.mark.parametrize("method", ["scores", "votes", "formula votes"])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_scores(n_classes, method, tmp_path):
     random = np.random.default_rng(0)

@@ -28,8 +28,9 @@ from featurewright.auto.pace import FAILURES, Clock
 from featurewright.auto.parts import Part
 from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader, learn_reader
+from featurewright.auto.requests import Task
 from featurewright.auto.search import Search
-from featurewright.auto.sources import SOURCES, Task, chosen_methods
+from featurewright.auto.sources import SOURCES, chosen_methods
 from featurewright.auto.targets import read_target
 from featurewright.auto.warming import warm_up
 from featurewright.auto.workspace import Config, Problem, Workspace
@@ -70,7 +71,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         numbers; without one, whole numbers with few different values are classes.
     methods : {"all", "readable"}, str or list of str, default="all"
         What is tried: "forest", "batch", "fctree" and "boosting", which give formulas
-        ("readable"), "landmarks", "scores", "votes", "paths", "formula paths", "recursive".
+        ("readable"), "landmarks", "scores", "votes", "formula votes", "paths", "formula paths",
+        "recursive".
     time_budget : float, default=60
         Seconds. The first use after installing compiles the engine, which is not counted. It may
         be overdrawn by a tenth and by the time of one fold.

@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featurewright.auto.bends import bend
+from featurewright.auto.ensembles import formula_paths, formula_votes, paths, scores, votes
 from featurewright.auto.originals import learn_originals
-from featurewright.auto.parts import Part, evaluate_formulas, learn_part, raw_scores
+from featurewright.auto.parts import Part, evaluate_formulas, learn_part
+from featurewright.auto.requests import Request, Task, node_budget, pick_class
 from featurewright.auto.selection import by_residual, indicator_target, left_over
 from featurewright.constructive import (
-    ConstructiveBoostingClassifier,
-    ConstructiveBoostingRegressor,
-    ConstructiveExtraTreesClassifier,
-    ConstructiveExtraTreesRegressor,
     ConstructiveForestClassifier,
     ConstructiveForestRegressor,
 )
@@ -26,7 +23,6 @@ from featurewright.estimators.parameters import one_of
 from featurewright.expressions import Column, Feature, Real
 from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
 from featurewright.landmarks import LandmarkKernelFeatures
-from featurewright.paths import ForestPathEncoder
 from featurewright.recursive import RecursiveSelectiveTransformer
 from featurewright.tables import EncodedTable
 
@@ -39,81 +35,15 @@ _LONE_COLUMNS = 50  # up to so many, each column by itself may bend
 _ROUND_STEPS = 8  # for numbers; classes are told apart no better by steps
 _ROUND_COLUMNS = 10  # formulas of each round that the next one's linear model has
 _MAX_OUTPUTS = 10  # columns of a target that forests grow on
-_MAX_BUDGET = 300
 _MAX_SEED = 2**31 - 1
 _FC_TREES = 5
 _OPERATORS = (
     *("add", "sub", "mul", "div", "log", "sqrt", "square", "abs", "min", "max"),
     *("gaussian", "less"),  # bumps and steps, which products cannot make
 )
-# Where a round takes next to nothing, twice as many that go half as far err less.
-_BOOSTED_ROUNDS, _PATIENT_ROUNDS, _PATIENT_RATE = 100, 200, 0.05
-_PATIENT_CELLS = 3_000  # rows times scores up to which that is so
-# Candidates of a node of boosted trees: a few suffice where every class has trees of its own.
-_LEAST_BOOSTED, _MOST_BOOSTED = 100, 300
 _ENSEMBLE_ROWS = 20_000
-_VOTING_TREES = 100
-# Trees that remember every row vote for its class without a doubt, and the estimator would learn
-# that they never err. For numbers, remembering measures better.
-_VOTING_LEAF = 3
 _MAX_SCORES = 100
-_PATH_TREES = 60
-_PATH_LEAVES = 24
-_LEAST_ROWS = 4  # rows that a path column needs
 _MAX_COMPONENTS = 100
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a method is asked to do.
-
-    Parameters
-    ----------
-    kind : {"classification", "regression", "multilabel"}
-        What the target is.
-    n_outputs : int
-        Columns of the target.
-    max_size : int
-        Largest number of symbols in a formula.
-    n_jobs : int or None
-        Threads.
-    """
-
-    kind: str
-    n_outputs: int
-    max_size: int
-    n_jobs: int | None
-
-
-@dataclass(frozen=True, eq=False)
-class Request:
-    """Training rows for a method.
-
-    Parameters
-    ----------
-    table : EncodedTable
-        The rows.
-    y : ndarray
-        Class codes, or numbers.
-    weights : ndarray or None
-        Weights of the rows.
-    task : Task
-        What to do.
-    seed : int
-        Seed.
-    seconds : float
-        Time after which trees stop growing.
-    named : bool
-        Whether columns need names that say what they are, which take a while for many leaves.
-    """
-
-    table: EncodedTable
-    y: NDArray[Any]
-    weights: NDArray[np.float64] | None
-    task: Task
-    seed: int
-    seconds: float
-    named: bool = True
 
 
 @dataclass(frozen=True)
@@ -153,11 +83,6 @@ class Source:
         return not self.sizes
 
 
-def _pick(task: Task, classifier: Any, regressor: Any) -> Any:
-    """Choose the class for a task."""
-    return regressor if task.kind == "regression" else classifier
-
-
 def _formulas(name: str, learner: Any, asked: Request) -> Part:
     """Fit a learner and take its formulas, without lone columns."""
     learner.fit(asked.table, asked.y, sample_weight=asked.weights)
@@ -170,18 +95,13 @@ def _operators(asked: Request) -> tuple[str, ...]:
     return _OPERATORS if asked.table.schema.is_numeric else (*_OPERATORS, "is")
 
 
-def _budget(asked: Request) -> int:
-    """Give the candidates of a node: ten for each column, up to a number."""
-    return min(10 * asked.table.shape[1], _MAX_BUDGET)
-
-
 def _forest(asked: Request) -> Part:
     """Take the formulas of a constructive forest."""
-    make = _pick(asked.task, ConstructiveForestClassifier, ConstructiveForestRegressor)
+    make = pick_class(asked.task, ConstructiveForestClassifier, ConstructiveForestRegressor)
     learner = make(
         _FOREST_TREES,
         max_depth=_FOREST_DEPTH,
-        budget=_budget(asked),
+        budget=node_budget(asked),
         operators=_operators(asked),
         max_size=asked.task.max_size,
         n_features_out=POOL,
@@ -212,7 +132,7 @@ def _boosting(asked: Request) -> Part:
         forest = ConstructiveForestRegressor(
             _ROUND_TREES,
             max_depth=_FOREST_DEPTH,
-            budget=_budget(asked),
+            budget=node_budget(asked),
             operators=_operators(asked),
             max_size=asked.task.max_size,
             n_features_out=POOL // _ROUNDS,
@@ -249,7 +169,7 @@ def _numbers(table: EncodedTable) -> list[Feature]:
 
 def _fctree(asked: Request) -> Part:
     """Take the formulas of feature construction trees."""
-    make = _pick(asked.task, FCTreeClassifier, FCTreeRegressor)
+    make = pick_class(asked.task, FCTreeClassifier, FCTreeRegressor)
     learner = make(
         _FC_TREES, max_time=asked.seconds, random_state=asked.seed, n_jobs=asked.task.n_jobs
     )
@@ -297,87 +217,6 @@ def _recursive(asked: Request) -> Part:
     )
 
 
-def _paths(asked: Request) -> Part:
-    """Take the leaves of a forest of small trees."""
-    return _leaves("paths", asked, None)
-
-
-def _formula_paths(asked: Request) -> Part:
-    """Take the leaves of a forest of small trees that test formulas."""
-    return _leaves("formula paths", asked, "random")
-
-
-def _leaves(name: str, asked: Request, search: str | None) -> Part:
-    """Grow small trees and take the leaves that hold some rows, tree after tree."""
-    learner = ForestPathEncoder(
-        _PATH_TREES,
-        encode="leaf",
-        search=search,
-        budget=_budget(asked),
-        max_size=asked.task.max_size,
-        max_leaf_nodes=_PATH_LEAVES,
-        criterion="squared_error" if asked.task.kind == "regression" else None,
-        max_time=asked.seconds,
-        random_state=asked.seed,
-        n_jobs=asked.task.n_jobs,
-    )
-    learner.fit(asked.table, asked.y, sample_weight=asked.weights)
-    counts = np.asarray(learner.transform(asked.table).sum(axis=0)).ravel()
-    n_rows = len(asked.table.matrix)
-    keep = np.flatnonzero((counts >= _LEAST_ROWS) & (counts <= n_rows - _LEAST_ROWS))
-    names = learner.get_feature_names_out() if asked.named else np.arange(len(counts))
-    return learn_part(name, "path", asked.table, transformer=learner, names=names, keep=keep)
-
-
-def _scores(asked: Request) -> Part:
-    """Take what boosted trees that test formulas add up to, a column for each class."""
-    make = _pick(asked.task, ConstructiveBoostingClassifier, ConstructiveBoostingRegressor)
-    n_classes = len(np.unique(asked.y)) if asked.task.kind == "classification" else 1
-    n_scores = n_classes if n_classes > 2 else 1
-    budget = min(max(10 * asked.table.shape[1], _LEAST_BOOSTED), _MOST_BOOSTED)
-    patient = len(asked.y) * n_scores <= _PATIENT_CELLS
-    learner = make(
-        _PATIENT_ROUNDS if patient else _BOOSTED_ROUNDS,
-        learning_rate=_PATIENT_RATE if patient else None,
-        budget=int(budget / np.sqrt(n_scores)),
-        max_size=asked.task.max_size,
-        max_time=asked.seconds,
-        random_state=asked.seed,
-        n_jobs=asked.task.n_jobs,
-    )
-    return _ensemble_part("scores", "score", learner, asked)
-
-
-def _votes(asked: Request) -> Part:
-    """Take the mean votes of Extra-Trees that test formulas, a column for each class.
-
-    Of more than two classes, their logarithms: that is what a linear model of classes adds up.
-    """
-    make = _pick(asked.task, ConstructiveExtraTreesClassifier, ConstructiveExtraTreesRegressor)
-    learner = make(
-        _VOTING_TREES,
-        budget=_budget(asked),
-        max_size=asked.task.max_size,
-        min_samples_leaf=1 if asked.task.kind == "regression" else _VOTING_LEAF,
-        max_time=asked.seconds,
-        random_state=asked.seed,
-        n_jobs=asked.task.n_jobs,
-    )
-    return _ensemble_part("votes", "vote", learner, asked)
-
-
-def _ensemble_part(method: str, word: str, learner: Any, asked: Request) -> Part:
-    """Fit an ensemble and take what its trees say together."""
-    learner.fit(asked.table, asked.y, sample_weight=asked.weights)
-    few = EncodedTable(asked.table.matrix[:1], asked.table.schema)
-    n_scores = raw_scores(learner, few).shape[1]
-    names = [word] if n_scores == 1 else [f"{word} {k}" for k in range(n_scores)]
-    kind = "vote" if method == "votes" and n_scores > 1 else "score"
-    if kind == "vote":
-        names = [f"log {name}" for name in names]
-    return learn_part(method, kind, asked.table, transformer=learner, names=names)
-
-
 _FORMULA_SIZES = (1, 2, 5, 10, 20, 50, 100)
 SOURCES = {
     source.name: source
@@ -387,7 +226,7 @@ SOURCES = {
             "scores",
             False,
             (),
-            _scores,
+            scores,
             several=False,
             max_rows=_ENSEMBLE_ROWS,
             trees=True,
@@ -396,7 +235,16 @@ SOURCES = {
             "votes",
             False,
             (),
-            _votes,
+            votes,
+            several=False,
+            max_rows=_ENSEMBLE_ROWS,
+            trees=True,
+        ),
+        Source(
+            "formula votes",
+            False,
+            (),
+            formula_votes,
             several=False,
             max_rows=_ENSEMBLE_ROWS,
             trees=True,
@@ -405,8 +253,8 @@ SOURCES = {
         Source("fctree", True, _FORMULA_SIZES, _fctree),
         Source("boosting", True, _FORMULA_SIZES, _boosting),
         Source("landmarks", False, (30, 100, 300), _landmarks),
-        Source("paths", False, (200, 1000), _paths, trees=True),
-        Source("formula paths", False, (200, 1000), _formula_paths, trees=True),
+        Source("paths", False, (200, 1000), paths, trees=True),
+        Source("formula paths", False, (200, 1000), formula_paths, trees=True),
         Source("recursive", False, (_MAX_COMPONENTS,), _recursive, several=False),
     )
 }
@@ -416,7 +264,7 @@ def refusal(source: Source, task: Task, n_rows: int, n_classes: int) -> str:
     """Say why a method cannot be used here; "" where it can."""
     if task.n_outputs > 1 and not source.several:
         return "takes one target only"
-    if source.name in ("recursive", "scores", "votes") and n_classes > _MAX_SCORES:
+    if (source.by_class or source.name == "recursive") and n_classes > _MAX_SCORES:
         return "makes columns for each of the classes, which are too many here"
     return ""
 

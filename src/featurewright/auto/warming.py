@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from featurewright.auto.sources import SOURCES, Request, Task, refusal
+from featurewright.auto.requests import Request, Task
+from featurewright.auto.sources import SOURCES, refusal
 from featurewright.tables import EncodedTable, learn_schema
 
 _ROWS = 24

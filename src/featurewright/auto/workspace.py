@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from featurewright.auto.originals import Originals, learn_originals
 from featurewright.auto.parts import Part, rate_formulas
+from featurewright.auto.requests import Request, Task
 from featurewright.auto.selection import by_residual, distinct, indicator_target
-from featurewright.auto.sources import POOL, SOURCES, Request, Source, Task
+from featurewright.auto.sources import POOL, SOURCES, Source
 from featurewright.tables import EncodedTable
 
 Matrix = NDArray[np.float64]

@@ -77,8 +77,15 @@ METHODS = (
     Method(
         "votes",
         "votes",
-        "the share of Extra-Trees that test formulas which vote for a class, or their mean",
+        "the share of Extra-Trees that vote for a class, or the mean of their predictions",
         "a simple model that should be as good as a forest, small tables too",
+        "ConstructiveExtraTrees…(search=None)",
+    ),
+    Method(
+        "formula votes",
+        "votes",
+        "the same, of trees whose nodes search formulas to split on",
+        "where formulas help a forest, and a simple model should have all of it",
         "ConstructiveExtraTrees…",
     ),
     Method(
