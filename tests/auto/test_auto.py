@@ -16,10 +16,13 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import Ridge
 from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import GroupKFold, TimeSeriesSplit
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 
 from featurewright import AutoFeatures
 from featurewright.auto import standard_estimator
+from featurewright.auto.board import Board
+from featurewright.auto.estimators import choose_estimator
+from featurewright.auto.search import Search
 from featurewright.report import summarize
 
 RNG = np.random.default_rng(0)
@@ -181,8 +184,6 @@ def test_votes_are_those_of_extra_trees(n_classes):
 
 def test_the_best_of_the_first_fold_is_tried_on_more(monkeypatch):
     """However long the first fold takes, what it finds has time to be proved."""
-    from featurewright.auto.search import Search
-
     search = Search.__new__(Search)
     search.alive, search.further, search.n_folds = ["votes", "batch"], [], 5
     search.rows, search.most_rows = [(range(100), range(20))], 100
@@ -202,6 +203,24 @@ def test_the_best_of_the_first_fold_is_tried_on_more(monkeypatch):
     gains["votes"] = 0.0
     assert search._leader() is None
     assert search._kept_back(2) == search._proof() == 0.0
+
+
+def test_dear_methods_are_dropped_to_save_time(monkeypatch):
+    """A method that takes next to no time stays, however little it promises."""
+    gains = {"scores": 0.1, "boosting": 0.05, "votes": 0.01, "forest": 0.04}
+    costs = {"scores": 9.0, "boosting": 5.0, "votes": 0.2, "forest": 4.0}
+    monkeypatch.setattr(Search, "_promise", lambda self, method: gains[method])
+    search = Search.__new__(Search)
+    search.board, search.further, search.alive = Board(gains, 0.25), [], list(gains)
+    search.rows, search.most_rows = [(range(80), range(20))] * 5, 100
+    search.costs = SimpleNamespace(base=0.1, reserve=5.0, of=lambda method, n_fits: costs[method])
+    search.clock = SimpleNamespace(budget=60.0, left=45.0)
+    search._thin(0)
+    assert search.alive == ["scores", "votes"]
+    assert search.board.records["boosting"].status == "stopped"
+    search.clock.left = 1.0  # too little even for the best, which is tried as far as it goes
+    search._thin(0)
+    assert search.alive == ["scores", "votes"]
 
 
 def test_classes_of_one_row():
@@ -224,6 +243,35 @@ def test_the_best_few_are_tried_on_further_folds():
     assert auto.estimator_scores_[0]["before"] == by_method["original"]["fold_scores"][3:]
     fixed = quick(methods="batch", cv=GroupKFold(3)).fit(X, PRODUCT, groups=np.arange(N) // 4)
     assert len(fixed.gain_per_fold_) == 3
+
+
+@pytest.mark.parametrize("name", ["linear", "knn", "boosting"])
+@pytest.mark.parametrize("task", ["classification", "regression", "multilabel"])
+def test_a_standard_estimator_keeps_its_name(name, task):
+    asked = standard_estimator(name, task, random_state=3)
+    assert choose_estimator(asked, task, 1, 0)[0] == name
+
+
+def test_other_estimators_have_the_name_of_their_class():
+    assert choose_estimator(Ridge(), "regression", 1, 0)[0] == "Ridge"
+    asked = standard_estimator("knn", "regression").set_params(kneighborsregressor__n_neighbors=3)
+    assert choose_estimator(asked, "regression", 1, 0)[0] == "KNeighborsRegressor"
+
+
+def test_both_means_are_over_the_same_folds(monkeypatch):
+    try_method = Search._try_method
+    monkeypatch.setattr(
+        Search, "_try_method", lambda *asked: None if asked[-1] == 2 else try_method(*asked)
+    )
+    folds = KFold(3, shuffle=True, random_state=0)
+    auto = quick(methods="batch", cv=folds).fit(X, PRODUCT)
+    by_method = {result["method"]: result["fold_scores"] for result in auto.results_}
+    assert [len(by_method[method]) for method in ("original", "batch")] == [3, 2]
+    assert auto.best_method_ == "batch"
+    assert auto.baseline_score_ == pytest.approx(np.mean(by_method["original"][:2]))
+    entry = auto.estimator_scores_[0]
+    assert entry["before"] == by_method["original"][:2]
+    assert len(entry["after"]) == 2
 
 
 def test_one_row_equals_the_batch():

@@ -129,7 +129,17 @@ def choose_estimator(estimator: Any, task: str, n_outputs: int, seed: int) -> tu
             f"estimator={estimator!r} has no fit and predict, but a scikit-learn classifier or "
             "regressor is expected: pass one, or 'linear', 'knn' or 'boosting'."
         )
-    return type(_last(estimator)).__name__, clone(estimator)
+    return _name_of(estimator, task), clone(estimator)
+
+
+def _name_of(estimator: Any, task: str) -> str:
+    """Give the name of an estimator's class, or that of the standard one it is like."""
+    settings = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    seed = next((v for key, v in settings.items() if key.endswith("random_state")), None)
+    for name in STANDARD:
+        if repr(estimator) == repr(standard_estimator(name, task, random_state=seed)):
+            return name
+    return type(_last(estimator)).__name__
 
 
 def _last(estimator: Any) -> Any:

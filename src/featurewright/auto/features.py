@@ -298,7 +298,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         """Keep what the search found."""
         self.results_: list[dict[str, Any]] = search.board.results()
         self.best_method_ = config.label
-        base = search.board.proofs(ORIGINAL)
+        # The last fold may have the original columns only: both means are over the same folds.
+        base = search.board.proofs(ORIGINAL)[: len(gains) or None]
         self.baseline_score_ = float(np.mean(base)) if base else float("nan")
         self.gain_per_fold_ = gains if len(gains) else np.zeros(len(base))
         self.gain_ = float(self.gain_per_fold_.mean()) if base else 0.0

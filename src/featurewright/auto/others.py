@@ -38,14 +38,14 @@ def score_estimators(search: Search, kept: Config, name: str) -> list[dict[str, 
     list of dict
         Estimator, before, after, and the standard error of the mean gain.
     """
-    before, after = search.board.proofs(ORIGINAL), search.board.proofs(kept)
+    after = search.board.proofs(kept)
+    before = search.board.proofs(ORIGINAL)[: len(after)]
     found: list[dict[str, Any]] = [{"estimator": name, "before": before, "after": after}]
     if kept != ORIGINAL:
         entries = (_score(search, kept, other, len(after)) for other in STANDARD if other != name)
         found += [entry for entry in entries if entry]
     for entry in found:
-        n_both = min(len(entry["before"]), len(entry["after"]))  # the last fold may have one only
-        gains = np.subtract(entry["after"][:n_both], entry["before"][:n_both])
+        gains = np.subtract(entry["after"], entry["before"])
         entry["gain_std"] = corrected_error(gains, search.board.test_share)
     return found
 
