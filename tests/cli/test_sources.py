@@ -6,6 +6,8 @@ import bz2
 import gzip
 import json
 import lzma
+import os
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -154,6 +156,13 @@ def test_files_that_are_not_there(tmp_path):
     assert "did you mean table.csv?" in refusal(tmp_path / "tabel.csv")
     assert "check the path" in refusal(tmp_path / "other" / "x.csv")
     assert "is a folder" in refusal(tmp_path)
+
+
+def test_streams(tmp_path):
+    assert "is a stream" in refusal(Path("-"))
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.csv")
+        assert "write it to a file first" in refusal(tmp_path / "pipe.csv")
 
 
 def test_wrong_names(tmp_path):

@@ -193,7 +193,12 @@ def _in_order(names: list[str], data: bytes) -> list[str]:
 
 def open_table(path: Path, *, delimiter: str | None = None, header: bool = True) -> Source:
     """Find out what a file is, by its content first and by its name where that leaves it open."""
-    if not path.exists():
+    is_there = path.exists()
+    if not path.is_file() and not path.is_dir() and (is_there or str(path) == "-"):
+        raise UserError(
+            f"{path} is a stream, but a table is read more than once: write it to a file first."
+        )
+    if not is_there:
         near = [other.name for other in path.parent.glob("*")] if path.parent.is_dir() else []
         meant = closest(path.name, near, cutoff=0.75)
         hint = f"did you mean {meant}?" if meant else "check the path."
