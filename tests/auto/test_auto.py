@@ -22,6 +22,7 @@ from featurewright import AutoFeatures
 from featurewright.auto import standard_estimator
 from featurewright.auto.board import Board
 from featurewright.auto.estimators import choose_estimator
+from featurewright.auto.pace import Costs
 from featurewright.auto.search import Search
 from featurewright.report import summarize
 
@@ -221,6 +222,29 @@ def test_dear_methods_are_dropped_to_save_time(monkeypatch):
     search.clock.left = 1.0  # too little even for the best, which is tried as far as it goes
     search._thin(0)
     assert search.alive == ["scores", "votes"]
+
+
+def test_the_best_choice_is_never_left_out(monkeypatch):
+    """Where a later fold has time for one choice only, that is the best one so far."""
+    folds = []
+
+    def next_fit(costs, piece, fold):
+        folds.append(fold)
+        return 0.0 if fold is folds[0] else np.inf
+
+    monkeypatch.setattr(Costs, "next_fit", next_fit)
+    y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3]
+    auto = quick(cv=KFold(3, shuffle=True, random_state=0)).fit(X, y)
+    assert len(auto.gain_per_fold_) == 3
+    assert {"x0 * x1", "x2 * x3"} <= set(auto.get_feature_names_out())
+    assert auto.score_ > 0.9
+
+
+def test_a_target_of_one_value_leaves_nothing_to_try():
+    auto = quick(methods="all").fit(X, ["yes"] * N)
+    assert auto.best_method_ == "original"
+    assert {r["status"] for r in auto.results_ if r["method"] != "original"} == {"skipped"}
+    assert set(auto.predict(X)) == {"yes"}
 
 
 def test_classes_of_one_row():

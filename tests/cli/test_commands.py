@@ -302,6 +302,7 @@ def test_not_utf8_is_said(call, tmp_path):
         (["-t", "Sign"], "did you mean 'sign'?"),
         (["-t", "zzz"], "there are 'key', 'a'"),
         (["-t", "constant"], "is 1.0 in all 240 rows"),
+        (["-t", "key", "--task", "classification"], "240 different values in 240 rows"),
         (["-t", "sign", "--drop", "nope"], "There is no column 'nope'"),
         (["-t", "sign", "--drop", "sign"], "cannot be the target and something else"),
         (["-t", "sign", "--groups", "nope"], "There is no column 'nope'"),

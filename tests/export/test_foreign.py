@@ -89,6 +89,10 @@ def test_types_that_nobody_trusts():
     data = as_bytes(model)
     with pytest.raises(ModelFileError, match=r"trusted=\['lightgbm.sklearn.LGBMClassifier'\]"):
         load(io.BytesIO(data))
+    with pytest.raises(
+        ModelFileError, match=r"trusted=\['a.B', 'lightgbm.sklearn.LGBMClassifier'\]"
+    ):
+        load(io.BytesIO(data), trusted=["a.B"])
     loaded = load(io.BytesIO(data), trusted=["lightgbm.sklearn.LGBMClassifier"])
     assert repr(loaded.estimator) == repr(member)
 

@@ -49,6 +49,25 @@ def test_verdict_to_keep_the_original_columns():
     assert verdict["sentence"].startswith("Keep the original columns: 3 methods tried")
 
 
+def test_combinations_are_no_methods_of_their_own():
+    model = fitted(keep_original=True)
+    joined = {**model.results_[1], "method": "forest + batch"}
+    model.results_.append(joined)
+    assert "3 methods tried" in summarize(model)["verdict"]["sentence"]
+
+
+def test_one_fold_has_no_spread():
+    model = fitted()
+    model.gain_per_fold_ = model.gain_per_fold_[:1]
+    for entry in model.estimator_scores_:
+        entry["before"], entry["after"] = entry["before"][:1], entry["after"][:1]
+    summary = summarize(model)
+    assert summary["before"]["spread_text"] == summary["after"]["spread_text"] == ""
+    assert summary["measured"].startswith("One fold")
+    assert "across folds" not in render(summary)
+    assert summarize(fitted())["measured"].startswith("Means of 5 folds")
+
+
 def test_verdict_without_any_method():
     model = fitted(keep_original=True)
     model.results_ = model.results_[:1]
@@ -76,6 +95,15 @@ def test_errors_are_shown_without_a_sign():
 def test_scores_in_words(scoring, name, text):
     assert Score(scoring).name == name
     assert Score(scoring).text(0.125) == text
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "r2", "neg_mean_squared_error"])
+def test_nothing_has_no_minus(scoring):
+    score = Score(scoring)
+    for value in (-1e-9, 0.0, 1e-9):
+        assert "−" not in score.difference(value) or scoring == "neg_mean_squared_error"
+    assert score.difference(-0.0).startswith("+0")
+    assert "−" in Score("r2").difference(-0.01)
 
 
 def test_page_is_one_file_without_addresses():

@@ -125,7 +125,7 @@ class Board:
         if self.of_parts is not None:
             config, gains = self.of_parts
             if np.isfinite(gains).all() and is_above(gains, self.test_share, VERY_SURE):
-                return config, gains.mean(keepdims=True)
+                return config, self.score_gains(config)
             return ORIGINAL, np.zeros(1)
         usable = {}
         for config in self.finished():

@@ -268,6 +268,9 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         if folds and len(problem.y) >= _LEAST_ROWS:
             search.run()
             config, gains = search.board.decide()
+            search.tell(config.label, "fitting on all rows")
+        else:
+            search.skip_all("too few rows, or too few of each class, to hold any out")
         self._note(search, config, gains)
         self._refit(search, config)
         kept = ORIGINAL if self.best_method_ == "original" else config

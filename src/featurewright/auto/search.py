@@ -268,8 +268,10 @@ class Search:
             pieces = fold.space.construct(SOURCES[method], self.sizes(method), max(0.05, seconds))
             self.costs.note_construction(method, fold, time.monotonic() - started)
             known: dict[tuple[str, int], Measured] = {}
-            for piece in pieces:
-                config = Config((piece,))
+            # The best so far first: where time is short, it must not be the one left out.
+            configs = sorted((Config((piece,)) for piece in pieces), key=lambda c: -self._seen(c))
+            for config in configs:
+                (piece,) = config.pieces
                 if allowed is not None and config not in allowed:
                     continue
                 # Where fewer columns are there than asked for, two sizes are one choice.
@@ -286,6 +288,12 @@ class Search:
             found = {}
         self.board.records[method].seconds += time.monotonic() - started
         return found
+
+    def _seen(self, config: Config) -> float:
+        """Give the mean gain of a choice in the folds or else in the screen, 0 without any."""
+        if self.board.scores.get(config):
+            return float(self.board.gains(config).mean())
+        return self._screened.get(config, 0.0)
 
     def sizes(self, method: str) -> list[int]:
         """Give the numbers of columns to try: fewer where rows are few, or very many."""
@@ -347,6 +355,11 @@ class Search:
         board = self.board
         configs = [c for c in board.records[method].configs if len(board.scores[c]) >= 2]
         return bool(configs) and all(np.all(board.gains(config) < 0) for config in configs)
+
+    def skip_all(self, reason: str) -> None:
+        """Try nothing."""
+        for method in list(self.alive):
+            self._drop(method, "skipped", reason)
 
     def _drop(self, method: str, status: str, reason: str) -> None:
         """Try a method no more."""

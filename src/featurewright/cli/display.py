@@ -85,15 +85,7 @@ def show_estimators(console: Console, summary: dict[str, Any]) -> None:
             give_or_take(entry["gain_text"], entry["gain_error_text"]),
         )
     console.print(table)
-    console.print(
-        plain(
-            f"Mean of {counted(summary['folds'], 'fold')}; every score is measured on rows that "
-            "were not used to find the features. ± is the spread across folds; for gains, the "
-            "standard error.",
-            300,
-            "dim",
-        )
-    )
+    console.print(plain(summary["measured"], 400, "dim"))
 
 
 def show_features(console: Console, summary: dict[str, Any], most: int | None = None) -> None:
@@ -102,16 +94,17 @@ def show_features(console: Console, summary: dict[str, Any], most: int | None = 
     if features:
         shown = features if most is None else features[:most]
         of = f" (the best {len(shown)} of {len(features)})" if len(shown) < len(features) else ""
-        table = table_of(f"Formulas{of}", "formula", "gain", numbers=1)
+        holes = any(feature["undefined_text"] for feature in shown)
+        titles = ("formula", "gain", "undefined")[: 2 + holes]
+        table = table_of(f"Formulas{of}", *titles, numbers=1 + holes)
         for feature in shown:
-            add_row(table, feature["name"], f"{feature['gain']:.3g}")
+            cells = [feature["name"], f"{feature['gain']:.3g}", feature["undefined_text"]]
+            add_row(table, *cells[: 2 + holes])
         console.print(table)
-        holes = [f"{f['name']} ({f['undefined_text']})" for f in shown if f["undefined_text"]]
+        told = "gain: the share of the target that a formula explains beyond those above it."
         if holes:
-            told = (
-                f"Undefined in some of the rows, where they have their median: {'; '.join(holes)}."
-            )
-            console.print(plain(told, 1000))
+            told += " undefined: the share of rows where it is, and has its median instead."
+        console.print(plain(told, 200, "dim"))
     others = summary["columns"]
     if others:
         made = sorted({column["source"] for column in others})
@@ -148,7 +141,9 @@ def show_history(console: Console, summary: dict[str, Any]) -> None:
     for reason in reasons:
         those = [m["name"] for m in summary["methods"] if m["reason"] == reason]
         console.print(plain(f"{reason.capitalize()}: {'; '.join(those)}."))
-    console.print(plain("Scores and gains of as many folds compare."))
+    console.print(
+        plain("Compare scores and gains only between methods with the same number of folds.")
+    )
     show_left_out(console, summary)
 
 

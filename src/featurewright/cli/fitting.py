@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Listener = Callable[[dict[str, Any]], None]
 
+_MANY_ROWS = 20
+_NAMES_OF_ROWS = 0.9  # share of rows with a value of their own from which values name the rows
+
 
 @dataclass
 class TrainingTable:
@@ -95,6 +98,15 @@ def training_table(
     return TrainingTable(X, y, together, frame.height - known.height)
 
 
+def _refuse_names_of_rows(target: pl.Series) -> None:
+    """Refuse a target of classes nearly all of which have one row: no other row tells of them."""
+    if len(target) >= _MANY_ROWS and target.n_unique() > _NAMES_OF_ROWS * len(target):
+        raise UserError(
+            f"The target {target.name!r} has {target.n_unique()} different values in {len(target)} "
+            "rows, like names of the rows, so nothing can be learned of it: choose another column."
+        )
+
+
 def _labels(frame: pl.DataFrame) -> Any:
     """Read several targets as labels that a row has or has not."""
     for series in frame:
@@ -112,13 +124,17 @@ def choose_task(y: Any, task: str, estimator: str, seed: int) -> tuple[Any, Any]
     from featurewright.auto import standard_estimator
     from featurewright.auto.targets import guess_task
 
-    if task == "auto" or not isinstance(y, pl.Series):
+    if not isinstance(y, pl.Series):
         return y, estimator
     if task == "regression" and not y.dtype.is_numeric():
         raise UserError(
             f"Regression needs numbers, but the target {y.name!r} holds {y.drop_nulls()[0]!r}: "
             "choose another target, or --task classification."
         )
+    if task == "classification" or not y.dtype.is_numeric():
+        _refuse_names_of_rows(y)
+    if task == "auto":
+        return y, estimator
     if task == "classification" and y.dtype.is_float():
         whole = y.cast(pl.Int64, strict=False)
         y = whole if (whole == y).all() else y.cast(pl.String)
@@ -179,13 +195,17 @@ def watching(console: Console, seconds: float, *, quiet: bool) -> Iterator[Liste
             )
 
 
+_LAST_STAGES = ("fitting on all rows", "done")
+
+
 def _line_by_line(console: Console) -> Listener:
     """Print a line for each fold and whenever something better was found."""
     best = ""
 
     def listen(event: dict[str, Any]) -> None:
         nonlocal best
-        if event["method"] == "original" or event["best_method"] != best:
+        is_new = event["method"] == "original" or event["best_method"] != best
+        if is_new or event["stage"] in _LAST_STAGES:
             line = f"{event['seconds']:6.1f} s  {told(event)}"
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         best = event["best_method"]

@@ -110,8 +110,14 @@ class Score:
     def _write(self, value: float, *, signed: bool) -> str:
         """Write a number with as many digits as are worth reading."""
         sign = "+" if signed else ""
+        points = ""
         if self.is_share:
             points = " points" if signed else "%"
-            return f"{100 * value:{sign}.1f}{points}".replace("-", "−")
-        digits = f"{value:{sign}.3f}" if abs(value) < 10 and not self.lower_is_better else ""
-        return (digits or f"{value:{sign}.4g}").replace("-", "−")
+            digits = f"{100 * value:{sign}.1f}"
+        elif abs(value) < 10 and not self.lower_is_better:
+            digits = f"{value:{sign}.3f}"
+        else:
+            digits = f"{value:{sign}.4g}"
+        if float(digits) == 0.0:  # less than nothing by less than is shown
+            digits = digits.replace("-", sign)
+        return digits.replace("-", "−") + points

@@ -12,6 +12,7 @@ from featurewright.expressions import Feature
 from featurewright.report.scores import Score
 
 ORIGINAL = "original"
+JOINED = " + "  # between the methods of a combination
 """The method that constructs nothing: what all others are compared with."""
 
 CLEAR = 2.0
@@ -82,6 +83,7 @@ def summarize(model: Any) -> dict[str, Any]:
             "lower_is_better": score.lower_is_better,
         },
         "folds": len(model.gain_per_fold_),
+        "measured": _how_measured(len(model.gain_per_fold_)),
         "best_method": str(model.best_method_),
         "before": _amount(score, model.baseline_score_, _spread_of(estimators, "before")),
         "after": _amount(score, model.score_, _spread_of(estimators, "after")),
@@ -133,7 +135,23 @@ def _difference(score: Score, gain: Any, error: Any) -> dict[str, Any]:
 
 def _spread_of(estimators: Sequence[dict[str, Any]], when: str) -> float | None:
     """Find the spread across folds of the first estimator, the one the features are for."""
-    return float(estimators[0][when]["spread"]) if estimators else None
+    known = estimators and estimators[0][when]["spread_text"]
+    return float(estimators[0][when]["spread"]) if known else None
+
+
+def _how_measured(n_folds: int) -> str:
+    """Say what scores are means of, and what their errors are."""
+    seen = "every score is measured on rows that neither the features nor the model saw"
+    if n_folds < 2:
+        return (
+            f"One fold, as there was no time for more: {seen}, but the features were chosen by it "
+            "too, which flatters them a little. ± is the standard error of the gain, from parts "
+            "of the fold's rows. Search longer for a surer answer."
+        )
+    return (
+        f"Means of {n_folds} folds: {seen}. ± is the spread across folds; for gains, the standard "
+        "error of the paired differences."
+    )
 
 
 def _ran_out(results: Sequence[dict[str, Any]]) -> bool:
@@ -147,7 +165,9 @@ def _verdict(
 ) -> dict[str, Any]:
     """Say in one sentence what to do."""
     tried = sum(
-        result["status"] in {"done", "stopped"} and result["method"] != ORIGINAL
+        result["status"] in {"done", "stopped"}
+        and result["method"] != ORIGINAL
+        and JOINED not in result["method"]
         for result in model.results_
     )
     whom = estimators[0]["name"] if estimators else "model"

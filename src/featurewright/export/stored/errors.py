@@ -14,7 +14,7 @@ class ModelFileError(ValueError):
     ...     load(io.BytesIO(b"not a model"))
     ... except ModelFileError as error:
     ...     print(error)
-    Cannot load the model: it is not a model file (File is not a zip file); give what save wrote.
+    Cannot load the model: it is no whole model file (File is not a zip file); give what save wrote.
     """
 
 

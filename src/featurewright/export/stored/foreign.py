@@ -75,8 +75,10 @@ def load_foreign(data: bytes, where: str, trusted: Sequence[str], max_bytes: int
         raise broken(f"{where} is damaged") from error
     unknown = sorted(set(found) - _HARMLESS - set(CHECKED) - set(trusted))
     if unknown:
+        # With the names given already: the whole list can be pasted.
+        needed = [*trusted, *unknown]
         raise ModelFileError(
-            f"{where} holds objects of the types {', '.join(unknown)}; pass trusted={unknown!r} "
+            f"{where} holds objects of the types {', '.join(unknown)}; pass trusted={needed!r} "
             "if you trust whoever made the file"
         )
     try:
