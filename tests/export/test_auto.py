@@ -119,7 +119,7 @@ def test_scores(n_classes, method, tmp_path):
     cuts = np.quantile(values, np.arange(1, n_classes) / max(1, n_classes))
     y = np.array(list("abc"))[np.searchsorted(cuts, values)] if n_classes else values
     frame = pl.DataFrame(X, schema=["a", "b'", "c"]).fill_nan(None)
-    model = AutoFeatures(methods=method, time_budget=5, cv=2, random_state=0).fit(frame, y)
+    model = AutoFeatures(methods=method, time_budget=60, cv=2, random_state=0).fit(frame, y)
     assert model.best_method_ == method
     check(model, frame)
     save(model, tmp_path / "model.fw")

@@ -44,7 +44,6 @@ from featurewright.tables import (
 
 _logger = logging.getLogger("featurewright")
 _MAX_PROFILED = 300  # columns of the output that `profile_` describes
-_LEAST_ROWS = 10  # rows below which nothing is constructed
 
 
 def _model_has(method: str) -> Any:
@@ -264,13 +263,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
             clock=clock,
             listen=self._notify,
         )
-        config, gains = ORIGINAL, np.zeros(0)
-        if folds and len(problem.y) >= _LEAST_ROWS:
-            search.run()
-            config, gains = search.board.decide()
-            search.tell(config.label, "fitting on all rows")
-        else:
-            search.skip_all("too few rows, or too few of each class, to hold any out")
+        search.run()
+        config, gains = search.board.decide()
         self._note(search, config, gains)
         self._refit(search, config)
         kept = ORIGINAL if self.best_method_ == "original" else config

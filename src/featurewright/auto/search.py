@@ -32,6 +32,7 @@ Listener = Callable[[dict[str, Any]], None]
 MAX_SEARCH_ROWS = 10_000
 MAX_TEST_ROWS = 5_000
 SCREEN_ROWS = 2_000
+_LEAST_ROWS = 10  # rows below which nothing is constructed
 _LEAST_SCREEN_ROWS = 500
 _SCREEN_CELLS = 200_000
 _SCREEN_SHARE = 0.35  # of the time that a screen may take
@@ -48,6 +49,7 @@ _NOT_FAR = 0.7  # share of the best mean gain from which formulas are put in one
 _SHARE = 0.2  # of the time left that one estimator may take
 _LITTLE = 0.01  # of the budget: a method that takes no more in a fold is not dropped to save time
 NO_TIME = "the time budget was spent"
+_TOO_FEW = "too few rows, or too few of each class, to hold any out"
 _LESS = "a screen on some rows promised less of it"
 _LATER = "the time is better spent on other methods"
 _BEHIND = "far behind other methods"
@@ -122,6 +124,10 @@ class Search:
 
     def run(self) -> None:
         """Try the methods on one fold after the other, then what adds up."""
+        if not self.rows or len(self.problem.y) < _LEAST_ROWS:
+            for method in list(self.alive):
+                self._drop(method, "skipped", _TOO_FEW)
+            return
         if len(self.rows[0][0]) > 2 * self._screen_rows:
             self._screen()
         for number in range(len(self.rows)):
@@ -139,6 +145,7 @@ class Search:
         confirm(self)
         compare_parts(self)
         check_on_all_rows(self)
+        self.tell(self.board.decide()[0].label, "fitting on all rows")
 
     def _resume(self) -> None:
         """Go on with methods that were put off, the most promising first, if there is time."""
@@ -355,11 +362,6 @@ class Search:
         board = self.board
         configs = [c for c in board.records[method].configs if len(board.scores[c]) >= 2]
         return bool(configs) and all(np.all(board.gains(config) < 0) for config in configs)
-
-    def skip_all(self, reason: str) -> None:
-        """Try nothing."""
-        for method in list(self.alive):
-            self._drop(method, "skipped", reason)
 
     def _drop(self, method: str, status: str, reason: str) -> None:
         """Try a method no more."""
