@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,11 +11,13 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, KFold
 from tests.auto.cases import PRODUCT, N, X, quick
 
-from featurewright.auto import standard_estimator
+from featurewright.auto import AutoFeatures, standard_estimator
 from featurewright.auto.board import Board
 from featurewright.auto.estimators import choose_estimator
 from featurewright.auto.pace import Costs
+from featurewright.auto.requests import Task
 from featurewright.auto.search import Search
+from featurewright.auto.warming import _warm, warm_up
 
 
 def test_the_best_of_the_first_fold_is_tried_on_more(monkeypatch):
@@ -28,16 +31,16 @@ def test_the_best_of_the_first_fold_is_tried_on_more(monkeypatch):
     search.costs = SimpleNamespace(base=1.0, of=lambda method, n_fits: 3.0)
     assert search._leader() == "votes"
     assert search._kept_back(2) == 2 * (1.0 + 3.0)
-    assert search._proof() == 0.0
+    assert search.proof() == 0.0
     search.most_rows, search.costs.reserve = 50, 7.0
-    assert search._proof() == 7.0
+    assert search.proof() == 7.0
     search.further = [None] * 10
-    assert search._proof() == 5 * (1.0 + 3.0)
+    assert search.proof() == 5 * (1.0 + 3.0)
     search.clock = SimpleNamespace(budget=40.0)
-    assert search._proof() == 10.0
+    assert search.proof() == 10.0
     gains["votes"] = 0.0
     assert search._leader() is None
-    assert search._kept_back(2) == search._proof() == 0.0
+    assert search._kept_back(2) == search.proof() == 0.0
 
 
 def test_dear_methods_are_dropped_to_save_time(monkeypatch):
@@ -114,3 +117,61 @@ def test_both_means_are_over_the_same_folds(monkeypatch):
     entry = auto.estimator_scores_[0]
     assert entry["before"] == by_method["original"][:2]
     assert len(entry["after"]) == 2
+
+
+class Slow(Ridge):
+    """A linear model that takes a while, and notes what it was fitted with."""
+
+    def __init__(self, seconds=0.1, seen=None):
+        super().__init__()
+        self.seconds, self.seen = seconds, seen
+
+    def __sklearn_clone__(self):
+        return Slow(self.seconds, self.seen)
+
+    def fit(self, X, y, sample_weight=None):
+        time.sleep(self.seconds)
+        self.seen.append((len(X), X.shape[1], float(X.sum())))
+        return super().fit(X, y, sample_weight)
+
+
+LARGE = np.random.default_rng(5).normal(size=(6000, 3))
+LARGE_PRODUCT = LARGE[:, 0] * LARGE[:, 1]
+
+
+def test_no_fit_more_than_needed_without_time():
+    """A budget that one fit overdraws: original columns are scored once, and fitted once more."""
+    seen = []
+    auto = AutoFeatures(Slow(0.2, seen), time_budget=0.1, random_state=0)
+    assert auto.fit(LARGE, LARGE_PRODUCT).best_method_ == "original"
+    assert [rows for rows, _, _ in seen] == [2000, 6000]
+    assert {result["reason"] for result in auto.results_[1:]} == {"the time budget was spent"}
+
+
+def test_what_a_screen_measured_is_not_measured_again():
+    """Where the folds have no more rows than the screen, it is the first fold."""
+    seen = []
+    auto = AutoFeatures(Slow(0.12, seen), methods=["batch"], time_budget=4, random_state=0)
+    auto.fit(LARGE, LARGE_PRODUCT)
+    assert auto.best_method_ == "batch"
+    assert len(auto.gain_per_fold_) > 1
+    searched = [fit for fit in seen if fit[0] == 2000]
+    assert len(searched) == len(set(searched)) > 2
+
+
+def test_a_whole_fold_that_was_looked_at_is_kept():
+    seen = []
+    AutoFeatures(Slow(0.0, seen), methods=["batch"], time_budget=30, random_state=0).fit(
+        LARGE, LARGE_PRODUCT
+    )
+    original = [fit for fit in seen if fit[:2] == (4800, 3)]
+    assert len(original) == len(set(original)) >= 5
+
+
+def test_methods_are_warmed_up_once():
+    task = Task("regression", 1, 5, 1)
+    warm_up(task, ["batch"])
+    before = _warm.cache_info()
+    warm_up(task, ["batch"])
+    assert _warm.cache_info().misses == before.misses
+    assert _warm.cache_info().hits == before.hits + 1

@@ -91,7 +91,7 @@ class Costs:
 
     def learn_growth(self) -> None:
         """Learn how fits grow with the rows, from the last two folds with the original columns."""
-        (many, slow), (few, fast) = self._sizes[-2:]
+        (few, fast), (many, slow) = self._sizes[-2:]
         if many > few and slow > 0 and fast > 0:
             self._growth = float(np.clip(np.log(slow / fast) / np.log(many / few), 0.3, 1.0))
 
@@ -159,13 +159,11 @@ class Costs:
     def reserve(self) -> float:
         """Seconds to be kept for constructing and fitting once more on all rows."""
         n_rows = self._all_rows
-        total = self._base_fit * self._more(n_rows, self._rows)
+        seconds, _, rows = self._fits.get(self._foreseen, (self._base_fit, 0.0, self._rows))
+        total = seconds * self._more(n_rows, rows)
         for method in self._foreseen.methods:
             seconds, rows = self._construction.get(method, (0.0, 1))
             most = SOURCES[method].max_rows
             many, few = min(n_rows, most), min(rows, most)
             total += seconds * (many / few) ** _CONSTRUCTION_GROWTH
-        if self._foreseen in self._fits:
-            seconds, _, rows = self._fits[self._foreseen]
-            total += seconds * self._more(n_rows, rows)
         return 1.2 * total

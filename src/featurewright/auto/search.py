@@ -9,20 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from featurewright.auto.board import ORIGINAL, Board, Record
+from featurewright.auto.board import ORIGINAL, Board
 from featurewright.auto.pace import FAILURES, SAFETY, Clock, Costs, Fold
 from featurewright.auto.proof import check_on_all_rows, compare_parts, confirm
 from featurewright.auto.sources import SOURCES, refusal
+from featurewright.auto.together import combine
 from featurewright.auto.workspace import (
-    JOINT,
+    MAX_CELLS,
     OWN,
     RESIDUAL,
     Config,
     Piece,
     Problem,
     Workspace,
-    adds,
-    readable,
 )
 from featurewright.auto.yardstick import Measured, Yardstick
 
@@ -36,16 +35,14 @@ _LEAST_ROWS = 10  # rows below which nothing is constructed
 _LEAST_SCREEN_ROWS = 500
 _SCREEN_CELLS = 200_000
 _SCREEN_SHARE = 0.35  # of the time that a screen may take
+_LOOK_SHARE = 0.2  # of the time that a look at a whole fold may take
 _FEW_SIZES = (10, 50, 200)  # numbers of columns for a first look
 _ALL_FITS = 40  # fits of a fold with all choices of all methods, more or less
 _CELLS = 2_000_000  # rows times columns of a table that is searched with
-_MAX_CELLS = 50_000_000  # rows times constructed columns of the last fit
 _VARIANTS = (6, 4, 3)  # choices of one method that go on after so many folds
-_MAX_TOGETHER = 3
 _PROOF_SHARE = 0.25  # of the budget that is kept for proving a choice
 _LEAST_FOLDS = 3  # folds that the best method of the first one should have time for
 _FAR_BEHIND = 0.3  # share of the best mean gain below which a method is dropped after two folds
-_NOT_FAR = 0.7  # share of the best mean gain from which formulas are put in one order
 _SHARE = 0.2  # of the time left that one estimator may take
 _LITTLE = 0.01  # of the budget: a method that takes no more in a fold is not dropped to save time
 NO_TIME = "the time budget was spent"
@@ -118,6 +115,8 @@ class Search:
         self.most_rows = min(MAX_SEARCH_ROWS, max(SCREEN_ROWS, _CELLS // n_columns))
         self.costs = Costs(n_rows)
         self._screened: dict[Config, float] = {}
+        self._made: dict[int, tuple[Fold, Measured]] = {}  # first folds by their number of rows
+        self._looked: dict[str, dict[Config, Measured]] = {}  # what is known of the first fold
         self._screen_rows = min(SCREEN_ROWS, max(_LEAST_SCREEN_ROWS, _SCREEN_CELLS // n_columns))
 
     # Folds --------------------------------------------------------------------------------------
@@ -131,7 +130,8 @@ class Search:
         if len(self.rows[0][0]) > 2 * self._screen_rows:
             self._screen()
         for number in range(len(self.rows)):
-            if number and self.clock.left < SAFETY * (self.costs.base + self.costs.reserve):
+            short = self.clock.left < SAFETY * (self.costs.base + self.costs.reserve)
+            if number and (short or not (self.alive or self._put_off())):
                 break
             self._open_fold(number)
             for method in sorted(self.alive, key=lambda method: -self._promise(method)):
@@ -141,7 +141,7 @@ class Search:
             if not self.board.records[method].configs:
                 self._drop(method, "skipped", NO_TIME)
         self._resume()
-        self._combine()
+        combine(self)
         confirm(self)
         compare_parts(self)
         check_on_all_rows(self)
@@ -152,8 +152,7 @@ class Search:
         if len(self.folds) < self.n_folds:
             return
         board = self.board
-        put_off = [m for m, record in board.records.items() if record.reason in _PUT_OFF]
-        for method in sorted(put_off, key=lambda method: -self._promise(method)):
+        for method in sorted(self._put_off(), key=lambda method: -self._promise(method)):
             record = board.records[method]
             self.alive.append(method)
             reason, record.status, record.reason = record.reason, "done", ""
@@ -164,6 +163,10 @@ class Search:
                     break
             if method in self.alive and not board.complete(method):
                 self._drop(method, "stopped", reason)
+
+    def _put_off(self) -> list[str]:
+        """Name the methods that may be tried further in the end."""
+        return [m for m, record in self.board.records.items() if record.reason in _PUT_OFF]
 
     def make_fold(self, number: int, most: int) -> tuple[Fold, Measured]:
         """Prepare a fold and score the original columns on it."""
@@ -181,7 +184,9 @@ class Search:
 
     def _open_fold(self, number: int) -> None:
         """Begin a fold with the original columns."""
-        self.keep_fold(number, *self.make_fold(number, self.most_rows))
+        made = self._made.pop(self.most_rows) if self.most_rows in self._made else None
+        self._made.clear()
+        self.keep_fold(number, *(made or self.make_fold(number, self.most_rows)))
         self.tell("original", f"fold {number + 1} of {len(self.rows)}")
 
     def keep_fold(self, number: int, fold: Fold, score: Measured) -> None:
@@ -192,27 +197,34 @@ class Search:
 
     def _screen(self) -> None:
         """Run all methods on some rows of the first fold, and plan the rest by what that took."""
-        self.make_fold(0, self.most_rows)
-        fold, base = self.make_fold(0, self._screen_rows)
-        self.costs.learn_growth()
-        room = _SCREEN_SHARE * self.clock.left
+        self.most_rows = min(self.most_rows, len(self.rows[0][0]))
+        fold, base = self._made[self._screen_rows] = self.make_fold(0, self._screen_rows)
+        scale = self.most_rows / self._screen_rows
+        if scale * self.costs.base < _LOOK_SHARE * self.clock.left:
+            took = self.costs.base
+            self._made[self.most_rows] = self.make_fold(0, self.most_rows)
+            self.costs.learn_growth()
+            self.costs.note_base(fold, took)
+        room = _SCREEN_SHARE * self.clock.left if self.clock.left > self.costs.reserve else 0.0
         end = self.clock.spent + room
         for method in list(self.alive):
-            if self.clock.spent > end:
+            if self.clock.spent >= end:
                 self._drop(method, "skipped", NO_TIME)
                 continue
             few = self._few_variants(method)
-            for config, score in self._measure(method, fold, few, room / 10.0).items():
+            found = self._looked[method] = self._measure(method, fold, few, room / 10.0)
+            for config, score in found.items():
                 self._screened[config] = score.evidence - base.evidence
-        scale = self.most_rows / len(fold.space.problem.y)
         ranked = sorted(self.alive, key=lambda method: -self._promise(method))
         left = 0.8 * (self.clock.left - self.costs.reserve)
         # Rather fewer rows than fewer than three methods.
         while scale > 1.0 and self._ahead(ranked[:3], len(self.rows)) * scale > left:
             scale = max(1.0, scale / 2.0)
-        self.most_rows = int(scale * len(fold.space.problem.y))
+            self.most_rows = round(scale * self._screen_rows)
         while len(ranked) > 1 and self._ahead(ranked, len(self.rows)) * scale > left:
             self._drop(ranked.pop(), "stopped", _LESS)
+        if self.most_rows != self._screen_rows:
+            self._looked.clear()
 
     def _ahead(self, methods: Sequence[str], n_folds: int) -> float:
         """Foresee the seconds of some methods in some folds of the size seen last."""
@@ -228,25 +240,30 @@ class Search:
 
     def _try_method(self, method: str, number: int) -> None:
         """Run a method on a fold and score the choices of its columns."""
+        found = self._looked.pop(method, None) or self._try_on_fold(method, number)
+        for config, score in found.items():
+            self.board.note(method, config, number, score)
+        if found:
+            self.tell(method, f"fold {number + 1} of {len(self.rows)}")
+
+    def _try_on_fold(self, method: str, number: int) -> dict[Config, Measured]:
+        """Run a method on a fold if there is time."""
         record = self.board.records[method]
         need = SAFETY * (self.costs.of(method, _VARIANTS[0]) or 2.0 * self.costs.base)
         room = self.clock.left - self.costs.reserve
-        if number == 0:
-            room -= self._kept_back(min(_LEAST_FOLDS, len(self.rows)) - 1)
         if method != self._leader():
-            room -= self._proof()
+            room -= self.proof()
+            if number == 0:
+                room -= self._kept_back(min(_LEAST_FOLDS, len(self.rows)) - 1)
         if room < need:
             if number == 0:
                 self._drop(method, "skipped", NO_TIME)
             elif record.status == "done":
                 record.status, record.reason = "stopped", NO_TIME
-            return
+            return {}
         allowed = self._kept_variants(method, number)
         seconds = room / (2.0 + len(self.rows) - number)
-        found = self._measure(method, self.folds[number], allowed, seconds)
-        for config, score in found.items():
-            self.board.note(method, config, number, score)
-        self.tell(method, f"fold {number + 1} of {len(self.rows)}")
+        return self._measure(method, self.folds[number], allowed, seconds)
 
     def _leader(self) -> str | None:
         """Name the best method so far that is tried on."""
@@ -258,7 +275,7 @@ class Search:
         leader = self._leader()
         return 0.0 if leader is None else n_folds * (self.costs.base + self.costs.of(leader, 1))
 
-    def _proof(self) -> float:
+    def proof(self) -> float:
         """Give the seconds to be kept for proving a choice, on further folds or with all rows."""
         need = self.costs.reserve if len(self.rows[0][0]) > self.most_rows else 0.0
         if self.further:
@@ -284,7 +301,7 @@ class Search:
                 # Where fewer columns are there than asked for, two sizes are one choice.
                 same = piece.order, fold.space.width(piece)
                 if same not in known:
-                    room = self.clock.left - self.costs.reserve - self._proof()
+                    room = self.clock.left - self.costs.reserve - self.proof()
                     if found and (room <= 0 or self.costs.next_fit(piece, fold) > _SHARE * room):
                         continue
                     known[same] = fold.score(config, self.estimator, self.yardstick)
@@ -308,7 +325,7 @@ class Search:
         if not source.sizes:
             return [min(self.n_scores, self.problem.limit or self.n_scores)]
         most = max(min(source.sizes), n_rows // (10 if source.readable else 1))
-        most = min(most, max(1, _MAX_CELLS // n_rows), self.problem.limit or most)
+        most = min(most, max(1, MAX_CELLS // n_rows), self.problem.limit or most)
         return sorted({size for size in source.sizes if size <= most} or {most})
 
     def _kept_variants(self, method: str, number: int) -> set[Config] | None:
@@ -339,7 +356,7 @@ class Search:
                 self._drop(method, "stopped", _BEHIND)
         left = len(self.rows) - number - 1
         while len(self.alive) > 1 and left:
-            room = self.clock.left - self.costs.reserve - self._proof()
+            room = self.clock.left - self.costs.reserve - self.proof()
             if self._ahead(self.alive, left) <= room:
                 break
             others = [m for m in sorted(self.alive, key=self._promise)[:-1] if self._is_dear(m)]
@@ -369,72 +386,6 @@ class Search:
         record.status, record.reason = status, reason
         if method in self.alive:
             self.alive.remove(method)
-
-    # What adds up -------------------------------------------------------------------------------
-
-    def _combine(self) -> None:
-        """Join the formulas of several methods, and columns of several methods, greedily."""
-        board = self.board
-        if board.n_complete < 2:
-            return
-        able = [m for m in board.records if m != "original" and board.complete(m)]
-        formulas = readable(able)
-        leader = board.best(board.finished())
-        best_formulas = max((board.best_gain(method) for method in formulas), default=0.0)
-        worth = leader and best_formulas >= _NOT_FAR * float(board.gains(leader).mean())
-        if len(formulas) > 1 and worth:
-            for size in self.sizes(formulas[0]):
-                self._try_together(Config(tuple(Piece(m, JOINT, size) for m in formulas)))
-        best = board.best(board.finished())
-        while best is not None and best.n_together < _MAX_TOGETHER:
-            others = [
-                found
-                for method in able
-                if adds(method, best) and (found := board.best(board.complete(method)))
-            ]
-            trials = []
-            for other in sorted(others, key=lambda config: -board.gains(config).mean()):
-                trial = Config((*best.pieces, *other.pieces))
-                if self._fits(trial) and self._try_together(trial, better_than=best):
-                    trials.append(trial)
-            better = board.best([*trials, best])
-            if better is None or better == best:
-                break
-            best = better
-
-    def _fits(self, config: Config) -> bool:
-        """Tell whether the last fit has room for so many columns."""
-        return config.n_columns * len(self.problem.y) <= _MAX_CELLS
-
-    def _try_together(self, config: Config, better_than: Config | None = None) -> bool:
-        """Score a combination on all folds; give up early where it loses."""
-        board, n_folds = self.board, self.board.n_complete
-        need = n_folds * self.costs.fit_of(config, self.folds[0])
-        if self.clock.left - self.costs.reserve - self._proof() < SAFETY * need:
-            return False
-        started = time.monotonic()
-        record = board.records.setdefault(config.label, Record())
-        done = 0
-        try:
-            for number in range(n_folds):
-                score = self.folds[number].score(config, self.estimator, self.yardstick)
-                board.note(config.label, config, number, score)
-                self.costs.note_fit(config, self.folds[number])
-                done += 1
-                rival = None if better_than is None else board.gains(better_than)
-                if rival is not None and number == 1 and np.all(board.gains(config) <= rival[:2]):
-                    break
-                if self.clock.left < self.costs.reserve:
-                    break
-        except FAILURES as error:
-            record.status, record.reason = "failed", f"{type(error).__name__}: {error}"
-        record.seconds += time.monotonic() - started
-        if done == n_folds:
-            record.status, record.reason = "done", ""
-        elif record.status == "done" and not board.complete(config.label):
-            record.status, record.reason = "stopped", "no better than without, or out of time"
-        self.tell(config.label, "combination")
-        return done == n_folds
 
     def tell(self, method: str, stage: str) -> None:
         """Report what was tried and the best so far."""

@@ -20,6 +20,7 @@ Matrix = NDArray[np.float64]
 
 GAIN, RESIDUAL, JOINT, OWN = "gain", "residual", "joint", "own"
 GAIN_SIZES = (10, 50)  # in this order fewer sizes are tried: it is seldom the better one
+MAX_CELLS = 50_000_000  # rows times constructed columns of the last fit
 
 
 @dataclass(frozen=True)
