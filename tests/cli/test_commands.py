@@ -32,7 +32,7 @@ def test_fit_says_what_it_found(work):
     assert "a * b" in work.result.stdout
     assert "linear model" in work.result.stdout
     assert "Use the new features" in work.result.stdout
-    assert "240 rows, 9 columns to build on, target 'sign'." in work.result.stderr
+    assert "240 rows, 9 columns beside the target 'sign'." in work.result.stderr
     assert "best so far" in work.result.stderr
     model = featurewright.load(work.model)
     assert type(model) is featurewright.AutoFeatures

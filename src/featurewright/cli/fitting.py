@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 from rich.console import Console
@@ -81,7 +83,7 @@ def training_table(
     if known.is_empty():
         raise UserError(f"The target {targets[0]!r} is missing in all rows: choose another column.")
     if order:
-        known = known.sort(order, maintain_order=True)
+        known = _in_order(known, order)
     X = known.drop([*set(named)])
     if X.width == 0:
         raise UserError("No column is left to make features from: drop fewer columns.")
@@ -96,6 +98,50 @@ def training_table(
         y = _labels(known.select(targets))
     together = known[groups].cast(pl.String).fill_null("") if groups else None
     return TrainingTable(X, y, together, frame.height - known.height)
+
+
+def _in_order(frame: pl.DataFrame, order: str) -> pl.DataFrame:
+    """Put rows in the order of a column, dates that are written as text by what they mean."""
+    from featurewright.auto.dates import read_seconds
+
+    kind = _dates_of(frame[order])
+    if kind is None:
+        return frame.sort(order, maintain_order=True)
+    seconds = read_seconds(order, nw.from_native(frame[order], series_only=True), kind)
+    if np.isnan(seconds).any():
+        bad = frame[order].filter(np.isnan(seconds))
+        raise UserError(
+            f"Column {order!r} holds {bad[0]!r} among its dates, which is none, in {len(bad)} rows "
+            "at least: mend it, or use --order-by with another column."
+        )
+    return frame[np.argsort(seconds, kind="stable")]
+
+
+def _dates_of(series: pl.Series) -> Any:
+    """Tell how a column writes dates; None for anything else."""
+    from featurewright.auto.dates import time_kind
+
+    kind = time_kind(nw.from_native(series, series_only=True))
+    return kind if kind is not None and kind.is_date else None
+
+
+def notices_of_time(
+    frame: pl.DataFrame, training: TrainingTable, order: str | None
+) -> Iterator[str]:
+    """Say how rows are put in order, or that they could be."""
+    if order is not None:
+        if frame[order].dtype == pl.String and _dates_of(frame[order]) is None:
+            yield (
+                f"Column {order!r} holds text such as {frame[order][0]!r}, no dates or numbers: "
+                "rows are taken in its alphabetical order."
+            )
+    elif training.groups is None:
+        dates = next((name for name in training.X.columns if _dates_of(training.X[name])), None)
+        if dates is not None:
+            yield (
+                f"Column {dates!r} holds dates: if the model is for rows that come later than "
+                f"these, add --order-by {shlex.quote(dates)}, and every fold tests on later rows."
+            )
 
 
 def _refuse_names_of_rows(target: pl.Series) -> None:

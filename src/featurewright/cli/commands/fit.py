@@ -16,6 +16,7 @@ from featurewright.cli.fitting import (
     choose_task,
     fit_model,
     later_folds,
+    notices_of_time,
     training_table,
     watching,
 )
@@ -178,7 +179,9 @@ def fit(
     cv = folds if order_by is None else later_folds(folds, training.X.height)
     training.y, model_for = choose_task(training.y, task.value, estimator.value, seed)
     if not quiet:
-        _tell_table(console, training, target, nearly_numbers(frame) if source.is_text else ())
+        notices = [*nearly_numbers(frame)] if source.is_text else []
+        notices += notices_of_time(frame, training, order_by)
+        _tell_table(console, training, target, notices)
     with watching(console, time, quiet=quiet) as listen:
         model = fit_model(
             training,
@@ -243,7 +246,7 @@ def _tell_table(console: Console, training: Any, target: list[str], notices: Ite
         console.print(display.plain(notice, style="yellow"))
     rows, columns = training.X.shape
     listed = ", ".join(map(repr, target))
-    display.say(console, f"{rows} rows, {columns} columns to build on, target {listed}.")
+    display.say(console, f"{rows} rows, {columns} columns beside the target {listed}.")
     if training.dropped:
         console.print(
             display.plain(

@@ -1,0 +1,38 @@
+"""From a table to training rows: the order of rows in time."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from featurewright.cli.fitting import notices_of_time, training_table
+from featurewright.cli.problems import UserError
+
+
+def test_written_dates_are_put_in_the_order_they_mean():
+    days = ["02/11/2024", "31/12/2023", "15/01/2024", "01/02/2024"]
+    frame = pl.DataFrame({"day": days, "a": [3, 0, 1, 2], "y": [0, 1, 0, 1]})
+    table = training_table(frame, ["y"], order="day")
+    assert table.X["a"].to_list() == [0, 1, 2, 3]
+    assert table.X["day"].to_list() == [days[1], days[2], days[3], days[0]]
+    assert not [*notices_of_time(frame, table, "day")]
+    many = [f"{1 + n % 28:02d}/{1 + n % 12:02d}/2024" for n in range(84)]
+    frame = pl.DataFrame({"day": [*many, "soon"], "a": range(85), "y": [0] * 80 + [1] * 5})
+    with pytest.raises(UserError, match=r"Column 'day' holds 'soon' among its dates, .* in 1 rows"):
+        training_table(frame, ["y"], order="day")
+
+
+def test_notices_of_time():
+    """Dates that are not used as an order are pointed at; an order by letters is told."""
+    frame = pl.DataFrame(
+        {"the day": ["2024-01-02", "2024-01-01"], "quarter": ["2024Q1", "2023Q4"], "y": [0, 1]}
+    )
+    (notice,) = notices_of_time(frame, training_table(frame, ["y"]), None)
+    assert "Column 'the day' holds dates" in notice
+    assert "add --order-by 'the day'" in notice
+    table = training_table(frame, ["y"], order="quarter")
+    assert table.X["quarter"].to_list() == ["2023Q4", "2024Q1"]
+    (notice,) = notices_of_time(frame, table, "quarter")
+    assert "Column 'quarter' holds text such as '2024Q1'" in notice
+    assert not [*notices_of_time(frame, training_table(frame, ["y"], drop=["the day"]), None)]
+    assert not [*notices_of_time(frame, training_table(frame, ["y"], groups="quarter"), None)]
