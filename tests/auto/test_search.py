@@ -6,25 +6,29 @@ import time
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit, TimeSeriesSplit
+from sklearn.svm import LinearSVC
 from tests.auto.cases import PRODUCT, N, X, quick
 
 from featurewright.auto import AutoFeatures, standard_estimator
 from featurewright.auto.board import Board
-from featurewright.auto.estimators import choose_estimator
+from featurewright.auto.estimators import choose_estimator, make_folds
 from featurewright.auto.pace import Costs
 from featurewright.auto.requests import Task
 from featurewright.auto.search import Search
 from featurewright.auto.warming import _warm, warm_up
+from featurewright.report.summary import summarize
 
 
 def test_the_best_of_the_first_fold_is_tried_on_more(monkeypatch):
     """However long the first fold takes, what it finds has time to be proved."""
     search = Search.__new__(Search)
     search.alive, search.further, search.n_folds = ["votes", "batch"], [], 5
-    search.rows, search.most_rows = [(range(100), range(20))], 100
+    search.rows, search.most_rows, search.largest = [(range(100), range(20))], 100, 100
     search.clock = SimpleNamespace(budget=600.0)
     gains = {"votes": 0.1, "batch": -0.1}
     monkeypatch.setattr(Search, "_promise", lambda self, method: gains[method])
@@ -50,7 +54,7 @@ def test_dear_methods_are_dropped_to_save_time(monkeypatch):
     monkeypatch.setattr(Search, "_promise", lambda self, method: gains[method])
     search = Search.__new__(Search)
     search.board, search.further, search.alive = Board(gains, 0.25), [], list(gains)
-    search.rows, search.most_rows = [(range(80), range(20))] * 5, 100
+    search.rows, search.most_rows, search.largest = [(range(80), range(20))] * 5, 100, 80
     search.costs = SimpleNamespace(base=0.1, reserve=5.0, of=lambda method, n_fits: costs[method])
     search.clock = SimpleNamespace(budget=60.0, left=45.0)
     search._thin(0)
@@ -175,3 +179,98 @@ def test_methods_are_warmed_up_once():
     warm_up(task, ["batch"])
     assert _warm.cache_info().misses == before.misses
     assert _warm.cache_info().hits == before.hits + 1
+
+
+def test_folds_without_a_score_are_left_out(caplog):
+    """No row of a class in the first test rows: the other folds decide."""
+    y = PRODUCT.copy()
+    y[: N // 2] = y[: N // 2] & (np.arange(N // 2) < N // 6)
+    auto = quick(cv=TimeSeriesSplit(5), scoring="roc_auc").fit(X, y)
+    assert "A fold is left out" in caplog.text
+    assert auto.best_method_ == "batch"
+    assert len(auto.gain_per_fold_) < 5
+    assert auto.score_ > 0.9
+
+
+def test_a_score_that_is_undefined_in_every_fold():
+    auto = quick(cv=LeaveOneOut()).fit(X[:20], X[:20, 0])
+    assert auto.best_method_ == "original"
+    assert {result["reason"] for result in auto.results_[1:]} == {
+        "the score is undefined in every fold"
+    }
+    assert "the score is undefined in every fold" in summarize(auto)["verdict"]["sentence"]
+
+
+def test_a_tiny_class_that_is_missing_from_folds(caplog):
+    """A scorer that wants all classes leaves folds without one of them out."""
+    y = np.where(PRODUCT, "a", "b").astype(object)
+    y[:3] = "c"
+    auto = quick(scoring="neg_log_loss", cv=5).fit(X, y)
+    assert caplog.text.count("A fold is left out") == 2
+    assert np.isfinite(auto.score_)
+    y[1:3] = "a"
+    with pytest.raises(ValueError, match=r"scoring='neg_log_loss' cannot score .* \d vs \d\)"):
+        quick(scoring="neg_log_loss", cv=5).fit(X, y)
+
+
+def test_a_score_that_does_not_fit_the_target():
+    with pytest.raises(ValueError, match=r"scoring='roc_auc' cannot score what RidgeCV predicts"):
+        quick(scoring="roc_auc").fit(X, X[:, 0] + X[:, 1])
+    with pytest.raises(ValueError, match=r"scoring='neg_log_loss' cannot score what LinearSVC"):
+        quick(estimator=LinearSVC(), scoring="neg_log_loss").fit(X, PRODUCT)
+
+
+def test_growing_folds_have_the_rows_of_the_largest(monkeypatch):
+    rows = []
+    make_fold = Search.make_fold
+
+    def noted(search, number, most):
+        found = make_fold(search, number, most)
+        rows.append(found[0].n_rows)
+        return found
+
+    monkeypatch.setattr(Search, "make_fold", noted)
+    big = np.tile(LARGE, (5, 1))
+    quick(cv=TimeSeriesSplit(3)).fit(big, big[:, 0] * big[:, 1])
+    assert 10_000 in rows
+    assert max(rows) == 22_500  # the choice is checked with all rows at the end
+
+
+def test_a_method_that_finds_nothing_says_so():
+    auto = quick(methods=["batch"]).fit(np.repeat([[1.0]], 60, axis=0), np.arange(60.0))
+    assert auto.results_[1]["reason"] == (
+        "it constructs nothing here that the original columns do not say"
+    )
+
+
+def test_one_fold_that_was_asked_for_is_not_called_short_of_time():
+    auto = quick(cv=ShuffleSplit(1, test_size=40, random_state=0)).fit(X, PRODUCT)
+    summary = summarize(auto)
+    assert "use more folds" in summary["verdict"]["sentence"]
+    assert summary["measured"].startswith("One fold: ")
+
+
+def test_folds_whose_training_rows_have_no_weight():
+    weights = np.ones(N)
+    weights[: N // 2] = 0.0
+    folds = KFold(2)
+    assert len(make_folds(folds, PRODUCT, None, "classification", 0, weights=weights)) == 1
+    auto = quick(cv=folds).fit(X, PRODUCT, sample_weight=weights)
+    assert np.isfinite(auto.baseline_score_)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_groups_that_are_missing(missing):
+    groups = np.repeat(np.arange(N // 10), 10).astype(object)
+    groups[3] = missing
+    with pytest.raises(ValueError, match="groups is missing in 1 rows"):
+        quick().fit(X, PRODUCT, groups=groups)
+
+
+def test_probabilities_of_several_labels():
+    y = np.column_stack([PRODUCT, X[:, 2] > 0, np.ones(N)]).astype(int)
+    auto = quick(estimator="knn").fit(X, y)
+    shares = auto.predict_proba(X)
+    assert shares.shape == (N, 3)
+    assert_array_equal(shares[:, :2] > 0.5, auto.predict(X)[:, :2])
+    assert_array_equal(shares[:, 2], 1.0)

@@ -6,7 +6,14 @@ import polars as pl
 import pytest
 
 from featurewright import BatchConstructor
-from featurewright.cli.kinds import Kind, find_types, keep_types, kinds_of, nearly_numbers
+from featurewright.cli.kinds import (
+    Kind,
+    commas_in_numbers,
+    find_types,
+    keep_types,
+    kinds_of,
+    nearly_numbers,
+)
 from featurewright.cli.problems import UserError
 
 
@@ -17,6 +24,11 @@ from featurewright.cli.problems import UserError
         (["1.5", "2", "NA"], [1.5, 2.0, None]),
         (["1e3", "?"], [1000.0, None]),
         (["1,5", "2"], [1.5, 2.0]),
+        (["1,5", "2,125"], [1.5, 2.125]),
+        (["0,125", "1,250"], [0.125, 1.25]),
+        (["1,234", "999", "-12,500"], [1234.0, 999.0, -12500.0]),
+        (["1,234,567.5", "3"], [1234567.5, 3.0]),
+        (["1,234", "x"], ["1,234", "x"]),
         (["True", "false", "null"], [True, False, None]),
         (["007", "010"], ["007", "010"]),
         (["0.5", "0"], [0.5, 0.0]),
@@ -96,3 +108,18 @@ def test_columns_that_are_nearly_numbers_are_told():
     assert len(notices) == 1
     assert "'debt' is taken for text: 39 of 40 cells are numbers, but '12abc' is not" in notices[0]
     assert list(nearly_numbers(find_types(frame, ["12abc"]))) == []
+
+
+def test_a_comma_before_three_digits():
+    """It groups thousands where commas separate cells, and begins decimals elsewhere."""
+    texts = pl.DataFrame({"a": ["1,234", "12"], "b": ["1,234,567", "1,000"], "c": ["x", "y"]})
+    found = find_types(texts, delimiter=";")
+    assert found["a"].to_list() == [1.234, 12.0]
+    assert found["b"].to_list() == [1234567.0, 1000.0]
+    assert [*commas_in_numbers(texts, found)] == [
+        "Column 'a': '1,234' is read as the number 1.234.",
+        "Column 'b': '1,000' is read as the number 1000.",
+    ]
+    kinds = {"a": Kind.NUMBERS}
+    assert keep_types(texts, kinds)["a"].to_list() == [1234.0, 12.0]
+    assert keep_types(texts, kinds, delimiter="\t")["a"].to_list() == [1.234, 12.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from featurewright.tables import (
     MultiTarget,
     apply_class_weight,
     check_weights,
+    holds_numbers,
     read_classes,
     read_numbers,
 )
@@ -136,7 +138,7 @@ def test_several_columns_of_numbers():
         (["a", "b"], "a regressor expects numbers"),
         (pd.Series(["a", "b"]), "a regressor expects numbers"),
         (np.array(["2020"], dtype="M8[Y]"), "a regressor expects numbers"),
-        (pd.Series([datetime.date(2020, 1, 1)]), "a regressor expects numbers"),
+        (pd.Series([datetime.date(2020, 1, 1)]), "days since some date"),
         ([1.0, np.nan], "Input y contains NaN"),
         ([1.0, np.inf], "Input y contains infinity"),
         ([1.0, None], "Input y contains NaN"),
@@ -186,3 +188,24 @@ def test_class_weight():
     np.testing.assert_allclose(weights, [2, 2 / 3, 4 / 3, 0])
     with pytest.raises(ValueError, match="class_weight is 'equal'"):
         apply_class_weight("equal", target, None)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
+def test_missing_labels_are_no_class(missing):
+    for y in (["a", "b", missing], np.array(["a", "b", missing], dtype=object)):
+        with pytest.raises(ValueError, match="contains NaN or None"):
+            read_classes(y)
+
+
+def test_decimals_are_numbers():
+    values = [Decimal("1.5"), Decimal("-2")]
+    for y in (values, pl.Series(values), np.array(values, dtype=object)):
+        assert_array_equal(read_numbers(y).ravel(), [1.5, -2.0])
+        assert holds_numbers(y)
+
+
+def test_dates_are_refused_as_targets():
+    days = [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]
+    for y in (days, pl.Series(days), np.array(days, dtype="datetime64[D]"), pd.Series(days)):
+        with pytest.raises(ValueError, match="such as days since some date"):
+            read_classes(y)

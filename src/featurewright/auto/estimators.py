@@ -26,6 +26,7 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from featurewright.estimators.parameters import one_of, whole_number
+from featurewright.tables.targets import as_array, is_missing
 from featurewright.trees.threads import one_blas_thread
 
 STANDARD = ("linear", "knn", "boosting")
@@ -147,10 +148,31 @@ def _last(estimator: Any) -> Any:
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
+def check_groups(groups: Any, n_rows: int) -> Any:
+    """Give the groups as an array; refuse another number of them than rows, and missing ones."""
+    if groups is None:
+        return None
+    groups = as_array(groups, "groups")
+    if len(groups) != n_rows or groups.ndim != 1:
+        raise ValueError(
+            f"groups has {len(groups)} entries, but X has {n_rows} rows: pass one group for each "
+            "row."
+        )
+    missing = sum(map(is_missing, groups.tolist()))
+    if missing:
+        raise ValueError(
+            f"groups is missing in {missing} rows: fill it, or give such rows groups of their own."
+        )
+    return groups
+
+
 def make_folds(
-    cv: Any, y: NDArray[Any], groups: Any, task: str, seed: int
+    cv: Any, y: NDArray[Any], groups: Any, task: str, seed: int, *, weights: Any = None
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Give the rows of each fold that can be used: two classes to learn, some rows to test."""
+    """Give the rows of each fold that can be used: two classes to learn, some rows to test.
+
+    Where there are weights, some of the rows to learn from have one.
+    """
     rows = np.zeros((len(y), 1))
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         cv = _usual_folds(whole_number("cv", cv, 2), y, groups, task, seed)
@@ -165,18 +187,23 @@ def make_folds(
     return [
         (train, test)
         for train, test in found
-        if len(test) and len(train) and (task != "classification" or len(np.unique(y[train])) > 1)
+        if len(test)
+        and len(train)
+        and (task != "classification" or len(np.unique(y[train])) > 1)
+        and (weights is None or weights[train].any())
     ]
 
 
 def further_folds(
-    cv: Any, y: NDArray[Any], groups: Any, task: str, seed: int
+    cv: Any, y: NDArray[Any], groups: Any, task: str, seed: int, *, weights: Any = None
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Give other folds of a table with few rows, where folds are drawn at all."""
     drawn = isinstance(cv, int | np.integer) and groups is None
     if not drawn or len(y) > FEW_ROWS:
         return []
-    repeated = (make_folds(cv, y, None, task, seed + 1 + k) for k in range(_REPETITIONS))
+    repeated = (
+        make_folds(cv, y, None, task, seed + 1 + k, weights=weights) for k in range(_REPETITIONS)
+    )
     return [fold for folds in repeated for fold in folds]
 
 
@@ -225,6 +252,19 @@ def fit_estimator(estimator: Any, X: Any, y: NDArray[Any], weights: Any) -> Any:
         warnings.filterwarnings("ignore", message="Label .* is present in all")
         warnings.filterwarnings("ignore", message=MANY_CLASSES)
         return model.fit(X, y, **parameters)
+
+
+def probabilities(model: Any, X: Any) -> NDArray[np.float64]:
+    """Give the probability of each class, or of each of several labels."""
+    found = model.predict_proba(X)
+    if not isinstance(found, list):
+        return np.asarray(found, np.float64)
+    # A table for each label, with a column for 0, for 1 or for both, as it was seen.
+    shares = [
+        (table * (np.asarray(classes) == 1)).sum(axis=1)
+        for table, classes in zip(found, model.classes_, strict=True)
+    ]
+    return np.column_stack(shares)
 
 
 def _weight_parameters(model: Any, weights: Any) -> dict[str, Any]:

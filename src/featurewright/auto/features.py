@@ -16,11 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from featurewright.auto.board import ORIGINAL
 from featurewright.auto.estimators import (
     STANDARD,
+    check_groups,
     choose_estimator,
     few_threads,
     fit_estimator,
     further_folds,
     make_folds,
+    probabilities,
 )
 from featurewright.auto.originals import OutputColumn, unique_names
 from featurewright.auto.others import score_estimators
@@ -219,13 +221,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
             self.classes_: Any = target.classes
         labels, codes = target.labels, target.codes
         weights = check_weights(sample_weight, n_rows)
-        if groups is not None:
-            groups = np.asarray(groups)
-            if len(groups) != n_rows:
-                raise ValueError(
-                    f"groups has {len(groups)} entries, but X has {n_rows} rows: pass one group "
-                    "for each row."
-                )
+        groups = check_groups(groups, n_rows)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max - 1000))
         n_outputs = 1 if codes.ndim == 1 else codes.shape[1]
         name, estimator = choose_estimator(self.estimator, self.task_, n_outputs, seed)
@@ -234,8 +230,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         self.left_out_: dict[str, str] = left_out
         task = Task(self.task_, n_outputs, self.max_size, self.n_jobs)
         problem = Problem(table, labels, codes, weights, task, self.n_features_out)
-        folds = make_folds(self.cv, labels, groups, self.task_, seed)
-        further = further_folds(self.cv, labels, groups, self.task_, seed)
+        folds = make_folds(self.cv, labels, groups, self.task_, seed, weights=weights)
+        further = further_folds(self.cv, labels, groups, self.task_, seed, weights=weights)
         warm_up(task, methods)
         with few_threads(self.n_jobs):
             self._run(problem, (folds, further), methods, (name, estimator, yardstick), seed)
@@ -432,7 +428,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
 
     @available_if(_model_has("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the probability of each class with the estimator.
+        """Predict the probability of each class, or of each label, with the estimator.
 
         Parameters
         ----------
@@ -441,8 +437,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             Probabilities.
         """
-        columns = self._columns(X)
-        return np.asarray(self.model_.predict_proba(columns))
+        return probabilities(self.model_, self._columns(X))

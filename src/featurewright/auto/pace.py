@@ -15,7 +15,15 @@ from featurewright.auto.yardstick import Measured, Yardstick
 
 SAFETY = 1.3  # what is foreseen takes longer now and then
 # What may go wrong inside a method on a strange table; the method is left out then.
-FAILURES = (ArithmeticError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
+FAILURES = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 _CONSTRUCTION_GROWTH = 0.8  # large nodes are searched on samples of their rows
 
 

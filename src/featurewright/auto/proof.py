@@ -20,7 +20,7 @@ _FINALISTS = 3  # choices that are tried on further folds
 _MORE_FINALISTS = 6  # with the best ones of other methods alone, where there is time
 _PARTS = 4  # of the held-out rows, where there was time for one fold only
 _PART_ROWS = 50
-_FULL_FOLDS = 2  # folds of all rows on which a choice found on some of them is tried
+_FULL_FOLDS = 2  # folds, the largest, of all rows on which a choice found on some of them is tried
 
 
 def confirm(search: Search) -> None:
@@ -41,14 +41,17 @@ def confirm(search: Search) -> None:
     for rows in search.further[: n_more if n_more > 1 else 0]:
         number = len(search.rows)
         search.rows.append(rows)
-        fold, base = search.make_fold(number, search.most_rows)
         started = time.monotonic()
         try:
+            fold, base = search.make_fold(number, search.most_rows)
             for method in methods:
                 fold.space.construct(SOURCES[method], search.sizes(method), search.clock.left)
             scores = [fold.score(c, search.estimator, search.yardstick) for c in finalists]
         except FAILURES:
             break
+        if not np.isfinite(base).all():
+            search.rows.pop()
+            continue
         search.keep_fold(number, fold, base)
         for config, score in zip(finalists, scores, strict=True):
             board.note(config.label, config, number, score)
@@ -113,11 +116,12 @@ def check_on_all_rows(search: Search) -> None:
     """
     board = search.board
     config, _ = board.decide()
-    if config == ORIGINAL or len(search.rows[0][0]) <= search.most_rows:
+    if config == ORIGINAL or search.largest <= search.most_rows:
         return
     need = search.costs.reserve  # constructing and fitting once more on all rows
     gains: list[float] = []
-    for number in range(min(_FULL_FOLDS, search.n_folds)):
+    by_rows = sorted(range(search.n_folds), key=lambda number: -len(search.rows[number][0]))
+    for number in by_rows[:_FULL_FOLDS]:
         if search.clock.left < 2.0 * need:
             break
         fold, base = search.make_fold(number, len(search.rows[number][0]))

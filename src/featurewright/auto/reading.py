@@ -171,6 +171,8 @@ def learn_reader(
         times.append((names[place], place, kind))
     kept = [at for at, place in enumerate(is_plain) if names[place] not in left_out]
     if not kept and not times:
+        if not is_plain:
+            raise ValueError("No column of X has more than one value: pass columns that vary.")
         kept = list(range(len(is_plain)))  # something must be left to learn from
         left_out = {}
     derived = _derive(seconds, {name: kind for name, _, kind in times}, set(names))

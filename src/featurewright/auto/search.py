@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,7 +24,9 @@ from featurewright.auto.workspace import (
     Problem,
     Workspace,
 )
-from featurewright.auto.yardstick import Measured, Yardstick
+from featurewright.auto.yardstick import Measured, ScoringError, Yardstick
+
+_logger = logging.getLogger("featurewright")
 
 Rows = NDArray[np.intp]
 Listener = Callable[[dict[str, Any]], None]
@@ -47,6 +50,8 @@ _SHARE = 0.2  # of the time left that one estimator may take
 _LITTLE = 0.01  # of the budget: a method that takes no more in a fold is not dropped to save time
 NO_TIME = "the time budget was spent"
 _TOO_FEW = "too few rows, or too few of each class, to hold any out"
+_UNDEFINED = "the score is undefined in every fold"
+_NOTHING = "it constructs nothing here that the original columns do not say"
 _LESS = "a screen on some rows promised less of it"
 _LATER = "the time is better spent on other methods"
 _BEHIND = "far behind other methods"
@@ -96,6 +101,7 @@ class Search:
         self.estimator, self.yardstick = measured_with
         self.rows, self.further = list(folds), further
         self.n_folds = len(folds)
+        self.largest = max((len(train) for train, _ in self.rows), default=0)
         self.seed, self.clock, self.listen = seed, clock, listen
         shares = [len(test) / max(1, len(train)) for train, test in self.rows]
         test_share = float(np.mean(shares)) if shares else 0.0
@@ -129,17 +135,15 @@ class Search:
             return
         if len(self.rows[0][0]) > 2 * self._screen_rows:
             self._screen()
-        for number in range(len(self.rows)):
-            short = self.clock.left < SAFETY * (self.costs.base + self.costs.reserve)
-            if number and (short or not (self.alive or self._put_off())):
-                break
-            self._open_fold(number)
+        while self._open_fold(number := len(self.folds)):
             for method in sorted(self.alive, key=lambda method: -self._promise(method)):
                 self._try_method(method, number)
             self._thin(number)
         for method in list(self.alive):
             if not self.board.records[method].configs:
-                self._drop(method, "skipped", NO_TIME)
+                self._drop(method, "skipped", NO_TIME if self.folds else _UNDEFINED)
+        if not self.folds:
+            return
         self._resume()
         combine(self)
         confirm(self)
@@ -182,12 +186,34 @@ class Search:
         self.costs.note_base(fold, time.monotonic() - started)
         return fold, score
 
-    def _open_fold(self, number: int) -> None:
-        """Begin a fold with the original columns."""
-        made = self._made.pop(self.most_rows) if self.most_rows in self._made else None
+    def _open_fold(self, number: int) -> bool:
+        """Begin a fold with the original columns, if there is one more and time for it."""
+        short = self.clock.left < SAFETY * (self.costs.base + self.costs.reserve)
+        if number and (short or not (self.alive or self._put_off())):
+            return False
+        made = self._made.pop(self.most_rows, None) or self._defined_fold(number, self.most_rows)
         self._made.clear()
-        self.keep_fold(number, *(made or self.make_fold(number, self.most_rows)))
-        self.tell("original", f"fold {number + 1} of {len(self.rows)}")
+        if made is not None:
+            self.keep_fold(number, *made)
+            self.tell("original", f"fold {number + 1} of {len(self.rows)}")
+        return made is not None
+
+    def _defined_fold(self, number: int, most: int) -> tuple[Fold, Measured] | None:
+        """Prepare the next fold in which the score is defined; None where there is none left."""
+        problem = None
+        while number < len(self.rows):
+            try:
+                fold, score = self.make_fold(number, most)
+                if np.isfinite(score).all():
+                    return fold, score
+            except ScoringError as error:
+                problem = problem or error
+            del self.rows[number]
+            self.n_folds -= 1
+            _logger.warning("A fold is left out, as the score is undefined in it.")
+        if problem is not None and not self.folds:
+            raise problem
+        return None
 
     def keep_fold(self, number: int, fold: Fold, score: Measured) -> None:
         """Keep a fold and the score of the original columns on it."""
@@ -197,8 +223,11 @@ class Search:
 
     def _screen(self) -> None:
         """Run all methods on some rows of the first fold, and plan the rest by what that took."""
-        self.most_rows = min(self.most_rows, len(self.rows[0][0]))
-        fold, base = self._made[self._screen_rows] = self.make_fold(0, self._screen_rows)
+        self.most_rows = min(self.most_rows, self.largest)
+        made = self._defined_fold(0, self._screen_rows)
+        if made is None:
+            return
+        fold, base = self._made[self._screen_rows] = made
         scale = self.most_rows / self._screen_rows
         if scale * self.costs.base < _LOOK_SHARE * self.clock.left:
             took = self.costs.base
@@ -277,7 +306,7 @@ class Search:
 
     def proof(self) -> float:
         """Give the seconds to be kept for proving a choice, on further folds or with all rows."""
-        need = self.costs.reserve if len(self.rows[0][0]) > self.most_rows else 0.0
+        need = self.costs.reserve if self.largest > self.most_rows else 0.0
         if self.further:
             need = self._kept_back(self.n_folds)
         return min(need, _PROOF_SHARE * self.clock.budget)
@@ -291,6 +320,8 @@ class Search:
         try:
             pieces = fold.space.construct(SOURCES[method], self.sizes(method), max(0.05, seconds))
             self.costs.note_construction(method, fold, time.monotonic() - started)
+            if not pieces and not self.board.records[method].configs:
+                self._drop(method, "skipped", _NOTHING)
             known: dict[tuple[str, int], Measured] = {}
             # The best so far first: where time is short, it must not be the one left out.
             configs = sorted((Config((piece,)) for piece in pieces), key=lambda c: -self._seen(c))

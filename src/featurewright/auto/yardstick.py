@@ -10,11 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.pipeline import Pipeline
 
 from featurewright.auto.estimators import FEW_ROWS, MANY_CLASSES
 
 _SKEWED = 0.25  # a class smaller than this makes two classes skewed
 _ONE_LARGE = 0.8  # a class larger than this makes several classes skewed
+
+
+class ScoringError(ValueError):
+    """Held-out rows that a scorer cannot score."""
 
 
 class Measured(NamedTuple):
@@ -36,14 +41,24 @@ class Yardstick:
         Whether evidence is the mean of the score and of a Brier score, each class counted alike if
         True and each row if False; None where the score is the evidence. On a hundred held-out
         rows, right or wrong is mostly luck; how sure of the right answer a model is, is less so.
+    name : str
+        Name of the scorer, for what it says if it cannot score.
     """
 
     scorer: Any
     balance: bool | None = None
+    name: str = "scorer"
 
     def measure(self, model: Any, X: Any, y: NDArray[Any], weights: Any = None) -> Measured:
         """Measure a fitted model on held-out rows."""
-        score = measure(self.scorer, model, X, y, weights)
+        try:
+            score = measure(self.scorer, model, X, y, weights)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            reason = " ".join(str(error).split()).split(". ")[0] or type(error).__name__
+            raise ScoringError(
+                f"scoring={self.name!r} cannot score what {_named(model)} predicts for this "
+                f"target ({reason.rstrip('.')}): choose a score for such a model and target."
+            ) from error
         if self.balance is None:
             return Measured(score, score)
         return Measured(score, 0.5 * (score + certainty(model, X, y, weights, self.balance)))
@@ -64,10 +79,17 @@ def choose_yardstick(
         counts = scoring in ("accuracy", "balanced_accuracy") and task == "classification"
         smooth = counts and len(y) <= FEW_ROWS and hasattr(estimator, "predict_proba")
         scorer = check_scoring(estimator, scoring=scoring)
-        return scoring, Yardstick(scorer, scoring == "balanced_accuracy" if smooth else None)
+        balance = scoring == "balanced_accuracy" if smooth else None
+        return scoring, Yardstick(scorer, balance, scoring)
     if not callable(scoring):
         raise TypeError(f"scoring={scoring!r} must be the name of a scorer, a callable or None.")
-    return getattr(scoring, "__name__", type(scoring).__name__), Yardstick(scoring)
+    name = getattr(scoring, "__name__", type(scoring).__name__)
+    return name, Yardstick(scoring, name=name)
+
+
+def _named(model: Any) -> str:
+    """Name the model that predicts, the last one of a pipeline."""
+    return type(model[-1] if isinstance(model, Pipeline) else model).__name__
 
 
 def _usual_scorer(estimator: Any, task: str, y: NDArray[Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from featurewright.cli.kinds import NULLS, keep_types, kinds_of
+from featurewright.cli.kinds import NULLS, keep_types, kinds_of, refuse_absent
 from featurewright.cli.problems import UserError, did_you_mean
 from featurewright.cli.sinks import open_sink
 from featurewright.cli.sources import Source
@@ -56,6 +56,7 @@ def _computed(
     kinds = kinds_of(model)
     unused = getattr(model, "left_out_", {})
     first: list[str] | None = None
+    never: set[str] = set()  # keys that no row had so far
     for raw in source.batches():
         frame = raw
         if first is None:
@@ -65,14 +66,17 @@ def _computed(
                     raise UserError(
                         f"There is no column {name!r} to keep: {did_you_mean(name, first)}"
                     )
-        elif source.kind == "json lines":
+            never = set(kinds).difference(unused)
+        never.difference_update(frame.columns)
+        if source.kind == "json lines":
             # A key that no row of this part has is missing in all of them.
-            absent = [name for name in first if name not in frame.columns]
-            frame = frame.with_columns(pl.lit(None).alias(name) for name in absent)
-        made = compute(keep_types(frame, kinds, nulls, unused=unused))
+            absent = [n for n in dict.fromkeys([*first, *kinds]) if n not in frame.columns]
+            frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
+        made = compute(keep_types(frame, kinds, nulls, unused=unused, delimiter=source.delimiter))
         wanted = first if keep_all else list(keep)
         kept = frame.select([name for name in wanted if name not in made.columns])
         yield pl.concat([kept, made], how="horizontal") if kept.width else made
+    refuse_absent(sorted(never))
 
 
 def features_of(model: Any) -> Compute:
@@ -118,9 +122,6 @@ def _probabilities(model: Any, frame: pl.DataFrame) -> dict[str, list[float]]:
     """Name the probabilities by their classes."""
     found = model.predict_proba(frame)
     classes = getattr(model, "classes_", None)
-    if isinstance(found, list):
-        # One table for each of several labels: the last column is the chance to have it.
-        return {f"probability {k + 1}": p[:, -1].tolist() for k, p in enumerate(found)}
     matrix = np.asarray(found)
     if classes is None or isinstance(classes, list):
         return {f"probability {k + 1}": p.tolist() for k, p in enumerate(matrix.T)}

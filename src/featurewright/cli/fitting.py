@@ -190,7 +190,7 @@ def choose_task(y: Any, task: str, estimator: str, seed: int) -> tuple[Any, Any]
 
 
 def later_folds(n_folds: int, n_rows: int) -> Any:
-    """Give folds that test on later rows than they learn from."""
+    """Give folds that test on later rows than they learn from, or on rows of the same time."""
     from sklearn.model_selection import TimeSeriesSplit
 
     if n_rows <= n_folds:

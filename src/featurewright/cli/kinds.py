@@ -16,6 +16,8 @@ NULLS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 """Text that means a missing value in CSV files, unless told otherwise."""
 
 _DECIMAL_COMMA = r"^[-+]?\d*,\d+$|^[-+]?\d+$"
+_THOUSANDS = r"^[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"
+_SURE_THOUSANDS = r",.*[,.]"
 _CODE = r"^[-+]?0\d"
 _FEW = 0.1  # share of cells that are no numbers in a column that was meant to be of numbers
 
@@ -29,15 +31,32 @@ class Kind(Enum):
     ANYTHING = "anything"
 
 
-def find_types(frame: pl.DataFrame, nulls: Iterable[str] = NULLS) -> pl.DataFrame:
+def find_types(
+    frame: pl.DataFrame, nulls: Iterable[str] = NULLS, delimiter: str = ","
+) -> pl.DataFrame:
     """Turn columns of text into numbers and booleans where all their values are.
 
-    Codes with leading zeros stay text, and so do dates: `AutoFeatures` reads those itself.
+    Codes with leading zeros stay text, and so do dates: `AutoFeatures` reads those itself. A comma
+    before three digits, as in 1,234, groups thousands in a file whose cells are separated by
+    commas, and is a decimal comma in others.
     """
     missing = list(nulls)
     return frame.with_columns(
-        _found(with_nulls(series, missing)) for series in frame if series.dtype == pl.String
+        _found(with_nulls(series, missing), delimiter)
+        for series in frame
+        if series.dtype == pl.String
     )
+
+
+def commas_in_numbers(texts: pl.DataFrame, found: pl.DataFrame) -> Iterator[str]:
+    """Tell how numbers were read whose comma may group thousands or begin decimals."""
+    for series in texts:
+        if series.dtype != pl.String or not found[series.name].dtype.is_numeric():
+            continue
+        either = series.str.contains(_THOUSANDS) & ~series.str.contains(_SURE_THOUSANDS)
+        if either.any():
+            text, number = series.filter(either)[0], found[series.name].filter(either)[0]
+            yield f"Column {series.name!r}: {text!r} is read as the number {number:.15g}."
 
 
 def nearly_numbers(frame: pl.DataFrame) -> Iterator[str]:
@@ -60,7 +79,7 @@ def with_nulls(series: pl.Series, nulls: Iterable[str]) -> pl.Series:
     return series.set(series.is_in(list(nulls)), None)
 
 
-def _found(series: pl.Series) -> pl.Series:
+def _found(series: pl.Series, delimiter: str) -> pl.Series:
     """Find the type of a column of text."""
     present = series.drop_nulls()
     if present.is_empty():
@@ -70,19 +89,24 @@ def _found(series: pl.Series) -> pl.Series:
         return series.str.to_lowercase() == "true"
     if present.str.contains(_CODE).any() and not present.str.contains("[.,]").any():
         return series
-    numbers = _numbers(series)
+    numbers = _numbers(series, delimiter)
     if numbers is None:
         return series
     whole = series.cast(pl.Int64, strict=False)
     return whole if whole.null_count() == series.null_count() else numbers
 
 
-def _numbers(series: pl.Series) -> pl.Series | None:
-    """Read text as numbers, with decimal points or commas; None where a value is no number."""
+def _numbers(series: pl.Series, delimiter: str) -> pl.Series | None:
+    """Read text as numbers, with commas too; None where a value is no number."""
     numbers = series.cast(pl.Float64, strict=False)
     if numbers.null_count() == series.null_count():
         return numbers
     present = series.drop_nulls()
+    with_comma = present.filter(present.str.contains(",", literal=True))
+    grouped = with_comma.str.contains(_THOUSANDS).all()
+    if grouped and (delimiter == "," or with_comma.str.contains(_SURE_THOUSANDS).any()):
+        numbers = series.str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
+        return numbers if numbers.null_count() == series.null_count() else None
     if not present.str.contains(_DECIMAL_COMMA).all():
         return None
     return series.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
@@ -118,30 +142,35 @@ def keep_types(
     nulls: Iterable[str] = NULLS,
     *,
     unused: Iterable[str] = (),
+    delimiter: str = ",",
 ) -> pl.DataFrame:
     """Choose the columns of the fit, in its order and with its types.
 
     Columns the model does not use may be absent; they are empty then.
     """
-    optional = set(unused)
     absent = [name for name in kinds if name not in frame.columns]
-    needed = [name for name in absent if name not in optional]
-    if needed:
-        listed = ", ".join(map(repr, needed[:5])) + (", …" if len(needed) > 5 else "")
-        raise UserError(
-            f"The table lacks {listed}, which the model was fitted on: pass all columns of the fit."
-        )
+    refuse_absent(name for name in absent if name not in set(unused))
     missing = list(nulls)
     empty = pl.Series([None] * frame.height, dtype=pl.Float64)
     return pl.DataFrame(
         [
-            empty.alias(name) if name in absent else _kept(frame[name], kind, missing)
+            empty.alias(name) if name in absent else _kept(frame[name], kind, missing, delimiter)
             for name, kind in kinds.items()
         ]
     )
 
 
-def _kept(series: pl.Series, kind: Kind, nulls: list[str]) -> pl.Series:
+def refuse_absent(names: Iterable[str]) -> None:
+    """Refuse a table without columns that are needed."""
+    needed = list(names)
+    if needed:
+        listed = ", ".join(map(repr, needed[:5])) + (", …" if len(needed) > 5 else "")
+        raise UserError(
+            f"The table lacks {listed}, which the model was fitted on: pass all columns of the fit."
+        )
+
+
+def _kept(series: pl.Series, kind: Kind, nulls: list[str], delimiter: str) -> pl.Series:
     """Give one column the type it had in the fit."""
     if kind is Kind.LABELS:
         if series.dtype == pl.Boolean or series.dtype.is_integer():
@@ -155,7 +184,7 @@ def _kept(series: pl.Series, kind: Kind, nulls: list[str]) -> pl.Series:
         wrong = series.filter(~small.is_in(["true", "false", "1", "0"]))
         _refuse(series.name, wrong, "booleans")
         return small.is_in(["true", "1"])
-    numbers = _numbers(series)
+    numbers = _numbers(series, delimiter)
     if numbers is None:
         wrong = series.filter(series.cast(pl.Float64, strict=False).is_null())
         _refuse(series.name, wrong, "numbers")

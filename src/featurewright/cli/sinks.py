@@ -30,6 +30,13 @@ def check_output(path: Path, *inputs: Path) -> None:
     """Refuse, before any work, a place that cannot be written to or that is an input."""
     if path.is_dir():
         raise UserError(f"{path} is a folder, but a file to write is expected: add a file name.")
+    if path.exists() and not path.is_file():
+        raise UserError(
+            f"{path} is a device or a pipe, but a file appears when it is complete: name an "
+            "ordinary file."
+        )
+    if path == STANDARD_OUTPUT:
+        raise UserError("This cannot be written to the standard output: name a file instead of -.")
     if not path.parent.is_dir():
         raise UserError(f"There is no folder {path.parent} to write {path.name} to: make it first.")
     if not os.access(path.parent, os.W_OK):
@@ -42,6 +49,7 @@ def check_output(path: Path, *inputs: Path) -> None:
 @contextmanager
 def unfinished(path: Path) -> Iterator[Path]:
     """Give a temporary name beside a file, which becomes its name if all goes well."""
+    path = path.resolve()  # a link stays, and what it points to is written
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield temporary

@@ -16,6 +16,7 @@ import polars as pl
 from featurewright.cli.problems import UserError, closest
 from featurewright.cli.streams import (
     COMPRESSIONS,
+    MAX_ROW,
     SAMPLE,
     as_text,
     compression_of,
@@ -98,7 +99,7 @@ class Source:
                     yield pl.read_json(self.path, infer_schema_length=None)
                 else:
                     yield from self._columns()
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, csv.Error) as error:
             raise UserError(
                 f"{self.path} cannot be read as {self.kind}: {self._cause(error)}"
             ) from error
@@ -117,6 +118,7 @@ class Source:
 
     def _names(self, data: bytes) -> tuple[list[str], bytes]:
         """Take the names off the first block; without a header, number the columns."""
+        csv.field_size_limit(MAX_ROW)
         text = io.StringIO(data.decode("utf-8"), newline="")
         rows = csv.reader(iter(text.readline, ""), delimiter=self.delimiter)
         first: list[str] = next((row for row in rows if row), [])
@@ -149,7 +151,17 @@ class Source:
         lines = str(error).strip().splitlines() or ["unknown reason"]
         if "more fields than defined" in lines[0]:
             return f"{self._long_row()}; look for an unquoted delimiter in it."
+        if "malformed" in lines[0]:
+            return f'{self._odd_quotes()}; write a cell with a quote in it as "5"" pipe".'
         return lines[0].rstrip(".") + "."
+
+    def _odd_quotes(self) -> str:
+        """Say which line has a quote that is not closed in it."""
+        with open_bytes(self.path, self.compression) as stream:
+            for number, line in enumerate(stream, start=1):
+                if line.count(b'"') % 2:
+                    return f"line {number} has a quote without its other half"
+        return "quotes do not match"
 
     def _long_row(self) -> str:
         """Say which row has more fields than the first one."""
@@ -226,6 +238,15 @@ def _kind(path: Path, start: bytes) -> str:
         return "parquet"
     if start.startswith(b"ARROW1"):
         return "arrow"
+    if start.startswith(b"PK\x03\x04"):
+        raise UserError(
+            f"{path} is a zip archive or an Excel file: unpack it, or save the table as CSV."
+        )
+    if b"\r" in start and b"\n" not in start:
+        raise UserError(
+            f"{path} ends its lines with carriage returns alone, as old Macs did: save it with "
+            "other line ends."
+        )
     if start.startswith((b"FEA1", b"\xff\xff\xff\xff")):
         raise UserError(
             f"{path} is an old Feather file or an Arrow stream, which cannot be read in parts: "

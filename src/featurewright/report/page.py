@@ -83,7 +83,7 @@ def write_report(model: Any, path: str | os.PathLike[str], model_file: str = "fe
         Name of the file the model was saved to, for the commands the page shows.
     """
     page = render(summarize(model), model_file)
-    target = Path(path)
+    target = Path(path).resolve()
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         # A lone surrogate in a name cannot be written; a question mark takes its place.

@@ -83,7 +83,7 @@ def summarize(model: Any) -> dict[str, Any]:
             "lower_is_better": score.lower_is_better,
         },
         "folds": len(model.gain_per_fold_),
-        "measured": _how_measured(len(model.gain_per_fold_)),
+        "measured": _how_measured(len(model.gain_per_fold_), _short_of_time(model.results_)),
         "best_method": str(model.best_method_),
         "before": _amount(score, model.baseline_score_, _spread_of(estimators, "before")),
         "after": _amount(score, model.score_, _spread_of(estimators, "after")),
@@ -139,14 +139,15 @@ def _spread_of(estimators: Sequence[dict[str, Any]], when: str) -> float | None:
     return float(estimators[0][when]["spread"]) if known else None
 
 
-def _how_measured(n_folds: int) -> str:
+def _how_measured(n_folds: int, short_of_time: bool) -> str:
     """Say what scores are means of, and what their errors are."""
     seen = "every score is measured on rows that neither the features nor the model saw"
     if n_folds < 2:
         return (
-            f"One fold, as there was no time for more: {seen}, but the features were chosen by it "
-            "too, which flatters them a little. ± is the standard error of the gain, from parts "
-            "of the fold's rows. Search longer for a surer answer."
+            f"One fold{', as there was no time for more' * short_of_time}: {seen}, but the "
+            "features were chosen by it too, which flatters them a little. ± is the standard error "
+            "of the gain, from parts of the fold's rows. "
+            f"{'Search longer' if short_of_time else 'Use more folds'} for a surer answer."
         )
     return (
         f"Means of {n_folds} folds: {seen}. ± is the spread across folds; for gains, the standard "
@@ -154,8 +155,13 @@ def _how_measured(n_folds: int) -> str:
     )
 
 
-def _ran_out(results: Sequence[dict[str, Any]]) -> bool:
-    """Tell whether there was no time for a second fold of anything, and something gained."""
+def _short_of_time(results: Sequence[dict[str, Any]]) -> bool:
+    """Tell whether time was the reason why something was not tried, or no further."""
+    return any("time" in result["reason"] for result in results)
+
+
+def _one_fold(results: Sequence[dict[str, Any]]) -> bool:
+    """Tell whether something gained, in one fold that nothing went beyond."""
     tried = [r for r in results if r["method"] != ORIGINAL and r["fold_scores"]]
     return all(len(r["fold_scores"]) < 2 for r in tried) and any(r["gain"] > 0.0 for r in tried)
 
@@ -174,23 +180,31 @@ def _verdict(
     keep = model.best_method_ == ORIGINAL or n_new == 0
     clear = float(model.gain_) > CLEAR * float(model.gain_std_)
     if keep:
-        ran_out = _ran_out(model.results_)
-        if not tried:
+        unproved = _one_fold(model.results_)
+        reasons = {r["reason"] for r in model.results_ if r["method"] != ORIGINAL and r["reason"]}
+        if not tried and len(reasons) == 1:
+            sentence = f"Keep the original columns: no method could be tried ({reasons.pop()})."
+        elif not tried:
             sentence = (
                 "Keep the original columns: with so little time or so few rows no method could be "
                 "tried."
             )
-        elif ran_out:
+        elif unproved and _short_of_time(model.results_):
             sentence = (
                 "Keep the original columns for now: the time was up before anything could be "
                 "proved; search longer."
+            )
+        elif unproved:
+            sentence = (
+                "Keep the original columns for now: one fold of so few rows proves too little; use "
+                "more folds."
             )
         else:
             sentence = (
                 f"Keep the original columns: {tried} method{'s' * (tried != 1)} tried, and no "
                 f"constructed feature raised the held-out {score.name} of the {whom} beyond chance."
             )
-        return {"keep_original": True, "clear": not ran_out, "sentence": sentence}
+        return {"keep_original": True, "clear": not unproved, "sentence": sentence}
     columns = f"{n_new} constructed column{'s' * (n_new != 1)}"
     change = ("lower" if score.lower_is_better else "raise") + "s" * (n_new == 1)
     figures = (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
 from math import isnan
 from numbers import Real
 from typing import Any
@@ -84,7 +86,7 @@ def holds_numbers(y: Any) -> bool:
     >>> holds_numbers([0.5, 2.0]), holds_numbers([1.0, 2.0]), holds_numbers(["a", "b"])
     (True, False, False)
     """
-    values = _as_array(y)
+    values = as_array(y)
     _check_present(values)
     with np.errstate(invalid="ignore"):  # very large numbers are compared with whole ones
         return str(type_of_target(values, input_name="y")).startswith("continuous")
@@ -110,7 +112,7 @@ def read_classes(y: Any, n_rows: int | None = None) -> ClassTarget | MultiTarget
     >>> read_classes([10, 30, 10]).codes
     array([0, 1, 0], dtype=int32)
     """
-    labels = _as_array(y)
+    labels = as_array(y)
     _check_length("y", labels, n_rows)
     _check_present(labels)
     kind = type_of_target(labels, input_name="y")
@@ -156,7 +158,7 @@ def read_numbers(
     >>> read_numbers([1, 2, 4]).shape
     (3, 1)
     """
-    values = _as_array(y)
+    values = as_array(y)
     _check_length("y", values, n_rows)
     if values.dtype.kind not in "fiubO":
         raise ValueError(
@@ -198,7 +200,7 @@ def check_length(y: Any, n_rows: int) -> None:
     --------
     >>> check_length(["a", "b"], 2)
     """
-    _check_length("y", _as_array(y), n_rows)
+    _check_length("y", as_array(y), n_rows)
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
@@ -226,7 +228,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     if isinstance(sample_weight, Real):
         weights = np.full(n_rows, float(sample_weight))
     else:
-        weights = np.array(_as_array(sample_weight, "sample_weight"), dtype=np.float64)
+        weights = np.array(as_array(sample_weight, "sample_weight"), dtype=np.float64)
     if weights.ndim != 1:
         raise ValueError(
             f"Sample weights must be 1D array or scalar, got {weights.ndim}D array: pass one "
@@ -286,7 +288,7 @@ def apply_class_weight(
     return check_weights(combined, len(combined))
 
 
-def _as_array(values: Any, name: str = "y") -> NDArray[Any]:
+def as_array(values: Any, name: str = "y") -> NDArray[Any]:
     """Turn any array-like into a NumPy array of one or two dimensions."""
     if values is None:
         raise ValueError(
@@ -301,6 +303,12 @@ def _as_array(values: Any, name: str = "y") -> NDArray[Any]:
         array = values.toarray()
     else:
         array = np.asarray(values)
+        if array.dtype.kind in "US" and isinstance(values, list | tuple):
+            # NumPy makes text of what is missing too.
+            labels = np.array(values, dtype=object)
+            array = labels if any(map(is_missing, labels.ravel())) else array
+    if array.dtype.kind == "O" and all(isinstance(value, Decimal) for value in array.ravel()):
+        array = array.astype(np.float64)
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
     if array.ndim not in (1, 2):
@@ -312,6 +320,8 @@ def _as_array(values: Any, name: str = "y") -> NDArray[Any]:
 
 def _series_values(series: nw.Series) -> NDArray[Any]:
     """Read a Series; text and categories as objects, so that labels keep their type."""
+    if series.dtype == nw.Decimal:
+        series = series.cast(nw.Float64)
     if series.dtype.is_numeric() or series.dtype == nw.Boolean:
         return np.asarray(series.to_numpy())
     values = np.empty(len(series), dtype=object)
@@ -333,6 +343,15 @@ def _check_length(name: str, values: NDArray[Any], n_rows: int | None) -> None:
         raise ValueError(f"{name} has no rows, but at least one is expected: pass some rows.")
 
 
+def is_missing(value: Any) -> bool:
+    """Tell whether a value is None, NaN, or what data frames have for them."""
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, float) and isnan(value))
+    )
+
+
 def _check_present(values: NDArray[Any]) -> None:
     """Refuse a target with missing or infinite values."""
     if values.dtype.kind == "f":
@@ -340,8 +359,18 @@ def _check_present(values: NDArray[Any]) -> None:
             assert_all_finite(values, input_name="y")
     elif values.dtype.kind == "O":
         for value in values.ravel():
-            if value is None or (isinstance(value, float) and isnan(value)):
+            if is_missing(value):
                 raise ValueError(
                     "Input y contains NaN or None, but every row needs a target: drop the rows "
                     "without one."
                 )
+            if isinstance(value, date | time | timedelta):
+                raise ValueError(
+                    f"Input y contains {value!r}, but a target is of classes or numbers: make a "
+                    "number of it, such as days since some date, or text."
+                )
+    elif values.dtype.kind in "mM":
+        raise ValueError(
+            f"Input y contains dates or durations such as {values.ravel()[0]}, but a target is of "
+            "classes or numbers: make a number of it, such as days since some date, or text."
+        )

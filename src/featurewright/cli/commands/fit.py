@@ -20,7 +20,7 @@ from featurewright.cli.fitting import (
     training_table,
     watching,
 )
-from featurewright.cli.kinds import NULLS, find_types, nearly_numbers
+from featurewright.cli.kinds import NULLS, commas_in_numbers, find_types, nearly_numbers
 from featurewright.cli.options import (
     Debug,
     Delimiter,
@@ -123,7 +123,7 @@ def fit(
         str | None,
         typer.Option(
             help="A column, such as a date, that rows follow in time: every fold tests on later "
-            "rows than it learns from.",
+            "rows than it learns from, or of the same time.",
             metavar="COLUMN",
         ),
     ] = None,
@@ -170,8 +170,9 @@ def fit(
     console = error_console()
     source = open_table(table, delimiter=delimiter, header=not no_header)
     frame = source.read()
+    texts = frame
     if source.is_text:
-        frame = find_types(frame, NULLS if null is None else null)
+        frame = find_types(frame, NULLS if null is None else null, source.delimiter)
     if not quiet:
         tell_encoding(source, console)
     _check_header(frame.columns, target, no_header)
@@ -179,7 +180,7 @@ def fit(
     cv = folds if order_by is None else later_folds(folds, training.X.height)
     training.y, model_for = choose_task(training.y, task.value, estimator.value, seed)
     if not quiet:
-        notices = [*nearly_numbers(frame)] if source.is_text else []
+        notices = [*nearly_numbers(frame), *commas_in_numbers(texts, frame)]
         notices += notices_of_time(frame, training, order_by)
         _tell_table(console, training, target, notices)
     with watching(console, time, quiet=quiet) as listen:

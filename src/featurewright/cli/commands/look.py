@@ -22,7 +22,7 @@ from featurewright.cli.options import (
     slim,
     write_sql,
 )
-from featurewright.cli.sinks import check_output, write_text
+from featurewright.cli.sinks import STANDARD_OUTPUT, check_output, write_text
 from featurewright.report import summarize, write_report
 
 INSPECT_EXAMPLES = (
@@ -104,7 +104,7 @@ def sql(
     if predict:
         more["output"] = "predict"
     text = write_sql(fitted, table, dialect.value, **more)
-    if out is None:
+    if out is None or out == STANDARD_OUTPUT:
         typer.echo(text, nl=False)
         return
     check_output(out, model)

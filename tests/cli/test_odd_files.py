@@ -1,0 +1,122 @@
+"""Files and places that are not what a command expects."""
+
+from __future__ import annotations
+
+import json
+import os
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.cli.tables import mixed
+
+import featurewright
+from featurewright.cli.sources import open_table
+
+FIT = ("--methods", "batch", "--time", 1, "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"PK\x03\x04\x14\x00rest of an archive", "is a zip archive or an Excel file"),
+        (b"a,b\r1,2\r3,4\r", "carriage returns alone"),
+        (b'a,b\n1,2\n5" pipe,3\n4,5\n', "line 3 has a quote without its other half"),
+    ],
+)
+def test_tables_that_cannot_be_read(call, tmp_path, content, words):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    assert words in " ".join(call("fit", path, "-t", "b", code=1).stderr.split())
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_a_very_long_cell(tmp_path, header):
+    path = tmp_path / "t.csv"
+    path.write_text(f"{'x' * 200_000},b\n1,2\n", encoding="utf-8")
+    frame = open_table(path, header=header).read()
+    assert frame.shape == (1 + (not header), 2)
+
+
+def test_devices_and_pipes_are_not_replaced(work, call, tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    for arguments in (
+        ("sql", work.model, "-o", pipe),
+        ("report", work.model, "-o", pipe),
+        ("transform", work.model, work.table, "-o", pipe),
+        ("fit", work.table, "-t", "sign", "--out", pipe, *FIT),
+    ):
+        assert "is a device or a pipe" in call(*arguments, code=1).stderr
+        assert pipe.is_fifo()
+
+
+def test_links_are_followed(work, call, tmp_path):
+    for name, command in (("q.sql", ("sql",)), ("r.html", ("report",))):
+        link, target = tmp_path / f"link-{name}", tmp_path / name
+        link.symlink_to(target)
+        call(*command, work.model, "-o", link)
+        assert link.is_symlink()
+        assert target.stat().st_size > 100
+
+
+def test_sql_to_the_standard_output(work, call, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert call("sql", work.model, "-o", "-").stdout == call("sql", work.model).stdout
+    assert "name a file" in call("report", work.model, "-o", "-", code=1).stderr
+    assert not [*tmp_path.iterdir()]
+
+
+def test_keys_that_no_row_of_json_lines_has(work, call, tmp_path):
+    """They are missing where rows of another part have them, and refused where none does."""
+    path, out = tmp_path / "t.jsonl", tmp_path / "out.csv"
+    rows = mixed(40).drop("sign", "size").to_dicts()
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    expected = call("predict", work.model, path, "-o", "-").stdout
+    gone = [{k: v for k, v in row.items() if k != "a"} for row in rows]
+    path.write_text("\n".join(json.dumps(row) for row in gone), encoding="utf-8")
+    assert "The table lacks 'a'" in call("predict", work.model, path, "-o", out, code=1).stderr
+    assert not out.exists()
+    many = [*gone[:2], *rows[2:]]
+    path.write_text("\n".join(json.dumps(row) for row in many), encoding="utf-8")
+    found = call("predict", work.model, path, "-o", "-").stdout
+    assert found.splitlines()[3:] == expected.splitlines()[3:]
+
+
+def test_a_first_part_without_a_key(work, call, tmp_path, monkeypatch):
+    path = tmp_path / "t.jsonl"
+    rows = mixed(40).drop("sign", "size").to_dicts()
+    for row in rows[:20]:
+        del row["a"]
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    whole = call("predict", work.model, path, "-o", "-").stdout
+    monkeypatch.setattr("featurewright.cli.streams.BLOCK", 500)
+    assert call("predict", work.model, path, "-o", "-").stdout == whole
+
+
+def test_a_score_for_another_task(work, call):
+    said = call("fit", work.table, "-t", "size", "--scoring", "roc_auc", *FIT, code=1)
+    assert "scoring='roc_auc' cannot score what RidgeCV predicts" in " ".join(said.stderr.split())
+
+
+def test_a_target_of_decimals(call, tmp_path):
+    frame = mixed().with_columns(
+        pl.Series("price", [Decimal(f"{v:.2f}") for v in mixed()["size"]], dtype=pl.Decimal(10, 2))
+    )
+    frame.drop("sign", "size").write_parquet(tmp_path / "t.parquet")
+    call("fit", tmp_path / "t.parquet", "-t", "price", "--out", tmp_path / "m.fw", *FIT)
+    assert featurewright.load(tmp_path / "m.fw").task_ == "regression"
+
+
+def test_probabilities_of_several_labels(call, tmp_path):
+    frame = mixed().with_columns(plus=pl.col("a") > 0, minus=pl.col("b") < 0)
+    frame.drop("sign", "size").write_csv(tmp_path / "t.csv")
+    model, out = tmp_path / "m.fw", tmp_path / "out.csv"
+    labels = ("-t", "plus", "-t", "minus")
+    call("fit", tmp_path / "t.csv", *labels, "--estimator", "knn", "--out", model, *FIT)
+    call("predict", model, tmp_path / "t.csv", "--proba", "-o", out)
+    found = pl.read_csv(out)
+    for k in (1, 2):
+        shares = found[f"probability {k}"].to_numpy()
+        np.testing.assert_array_equal(shares > 0.5, found[f"prediction {k}"].to_numpy() == 1)
