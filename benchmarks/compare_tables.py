@@ -9,10 +9,10 @@ from pages import image, shown
 from peers import PINS, is_there
 from plots import critical_difference_plot
 from runner import NO_VALUE, Settings, Store, column, markdown_table, mean_and_error
-from significance import rank_methods, ranking_sentences, wilcoxon_sentence
+from significance import LEVEL, Ranking, rank_methods, ranking_sentences, wilcoxon_sentence
 
 MODELS = {"linear": "Linear model", "knn": "Five nearest neighbours", "boosting": "Boosting"}
-BASE = "original"
+BASE, OURS = "original", "AutoFeatures"
 Cells = dict[tuple[str, str], list[Settings]]
 
 
@@ -80,6 +80,26 @@ class Errors:
         return "\n".join(lines)
 
 
+def summary_of(ranking: Ranking, title: str) -> str:
+    """Say how AutoFeatures stands beside the original columns and the best peer; "" without it."""
+    ranks = dict(zip(ranking.labels, ranking.ranks, strict=True))
+    peers = [name for name in PINS if name in ranks]
+    if OURS not in ranks or not peers:
+        return ""
+    best = min(peers, key=lambda name: ranks[name])
+    rivals = {BASE, *peers}
+    apart = [
+        f"{other} (p = {p:.2g})"
+        for pair, p in ranking.pairs.items()
+        if OURS in pair and p < LEVEL and (other := next(n for n in pair if n != OURS)) in rivals
+    ]
+    return (
+        f"{title}: mean rank of {OURS} {ranks[OURS]:.2f}, of the best peer, {best}, "
+        f"{ranks[best]:.2f}, of the {BASE} columns {ranks[BASE]:.2f}; on {ranking.n_sets} sets it "
+        f"differs beyond chance from {', '.join(apart) or 'none of them'}."
+    )
+
+
 def reason_of(found: dict | None) -> str:
     """Give the reason why a job has no columns."""
     return (found or {}).get("reason", "")
@@ -112,7 +132,11 @@ def report(cells: Cells, store: Store, options: argparse.Namespace) -> str:
         if ranking:
             path = image(options, model)
             critical_difference_plot(path, ranking, f"{title}: mean ranks, lower is better")
-            text += [ranking_sentences(ranking), shown(path, f"mean ranks, {title.lower()}")]
+            text += [
+                ranking_sentences(ranking),
+                summary_of(ranking, title),
+                shown(path, f"mean ranks, {title.lower()}"),
+            ]
             best = ranking.ranks == ranking.ranks.min()
             ranks = [
                 f"**{rank:.2f}**" if top else f"{rank:.2f}"

@@ -261,9 +261,9 @@ def counts_table(results: Results) -> tuple[str, list[str]]:
                 wins, losses, _ = count.plain
                 clear, lost, even = count.beyond
                 remarks.append(
-                    f"{title}, {group}: {wins} wins and {losses} losses are fewer wins than "
-                    f"published ({text}); beyond noise there are {clear} wins, {lost} losses and "
-                    f"{even} ties{REASONS.get(f'{title}, {group}', '')}."
+                    f"{title}, {group}: {wins} wins and {losses} losses are a smaller share of "
+                    f"wins than published ({text}); beyond noise there are {clear} wins, {lost} "
+                    f"losses and {even} ties{REASONS.get(f'{title}, {group}', '')}."
                 )
     return markdown_table(["win-lose-tie", "ours (beyond noise)", "published"], rows), remarks
 

@@ -7,6 +7,7 @@ Python and back as files of a temporary folder, which is deleted with all that t
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -184,6 +185,7 @@ def _end(process: subprocess.Popen) -> None:
 
 def main() -> None:
     """Install the peers and say which are there."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     for library in PINS:
         reason = install(library)
         print(f"{library}: {f'absent ({reason})' if reason else 'there'}", flush=True)

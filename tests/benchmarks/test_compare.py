@@ -11,9 +11,10 @@ import numpy as np
 import peer_worker
 import pytest
 import runner
-from compare_tables import MODELS, Errors, report
+from compare_tables import MODELS, Errors, report, summary_of
 from peers import Answer
 from runner import Store, run
+from significance import Ranking
 
 RNG = np.random.default_rng(0)
 
@@ -77,6 +78,19 @@ def test_no_columns_leave_the_original_ones(tmp_path, monkeypatch):
     assert "FCTree: error 0.50 times" in text
     assert "No columns on 1 sets." in text
     assert (tmp_path / "page_linear.png").exists()
+
+
+def test_the_sentence_about_peers():
+    labels = ["original", "AutoFeatures", "openfe", "gplearn"]
+    pairs = {("original", "AutoFeatures"): 0.01, ("AutoFeatures", "openfe"): 0.2}
+    ranking = Ranking(labels, np.array([3.5, 1.5, 3.0, 2.0]), 16, 1.2, 0.01, pairs)
+    assert summary_of(ranking, "Boosting") == (
+        "Boosting: mean rank of AutoFeatures 1.50, of the best peer, gplearn, 2.00, of the "
+        "original columns 3.50; on 16 sets it differs beyond chance from original (p = 0.01)."
+    )
+    alike = ranking._replace(pairs={})
+    assert "from none of them." in summary_of(alike, "Boosting")
+    assert not summary_of(ranking._replace(labels=["original", "a", "b", "c"]), "Boosting")
 
 
 def test_a_job_of_ours(tmp_path, monkeypatch):

@@ -135,6 +135,20 @@ def test_the_page_of_this_repository_is_up_to_date():
     assert written == results_page.build(), "run: python benchmarks/results_page.py"
 
 
+@pytest.mark.parametrize("argument", ["--help", "--check", "--nonsense"])
+def test_nothing_is_written_but_when_asked(argument, tmp_path, monkeypatch, capsys):
+    target = tmp_path / "results.md"
+    target.write_text("old")
+    monkeypatch.setattr(results_page, "TARGET", target)
+    monkeypatch.setattr("sys.argv", ["results_page.py", argument])
+    with pytest.raises(SystemExit) as ended:
+        results_page.main()
+    assert bool(ended.value.code) == (argument != "--help")
+    assert target.read_text() == "old"
+    said = capsys.readouterr()
+    assert "--check" in said.out + said.err + str(ended.value.code)
+
+
 def test_plots_of_this_repository_are_small():
     for path in (ROOT / "docs" / "results").glob("*.png"):
         assert path.stat().st_size < 100_000, path.name
