@@ -116,7 +116,7 @@ def seconds_table(cells: Cells, store: Store, options: argparse.Namespace) -> st
             mean, _ = mean_and_error(column(store, jobs, "fit_seconds"))
             texts.append("none" if reason else NO_VALUE if np.isnan(mean) else f"{mean:.3g}")
             if reason:
-                missing.append(f"- {name}, {method}: {reason}.")
+                missing.append(f"- {name}, {method}: {reason.rstrip('.')}.")
         rows.append([name, *texts])
     table = markdown_table(["seconds", *options.methods], rows)
     return "\n\n".join([table, "\n".join(missing)] if missing else [table])
