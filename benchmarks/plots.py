@@ -130,7 +130,8 @@ def critical_difference_plot(path: Path, ranking: Ranking, title: str) -> None:
     depth = 0.6 + 0.28 * len(bars)
     with drawing(path, size=(8.0, 1.5 + 0.24 * half + 0.15 * len(bars))) as grid:
         axes = grid[0, 0]
-        lowest, highest = np.floor(ranks[0]), np.ceil(ranks[-1])
+        lowest = np.floor(ranks[0])
+        highest = np.ceil(max(ranks[-1], lowest + ranking.critical))
         axes.plot([lowest, highest], [0, 0], color="black", linewidth=1)
         for tick in np.arange(lowest, highest + 1):
             axes.plot([tick, tick], [0, 0.12], color="black", linewidth=1)
@@ -159,5 +160,5 @@ def critical_difference_plot(path: Path, ranking: Ranking, title: str) -> None:
         width = max(highest - lowest, 1.0)
         axes.set_xlim(lowest - 0.6 * width, highest + 0.6 * width)
         axes.set_ylim(-depth - 0.45 * half, 1.5)
-        axes.set_title(title, fontsize=9)
+        axes.set_title(f"{title}; {ranking.n_sets} sets", fontsize=9)
         axes.axis("off")
