@@ -51,13 +51,23 @@ class Fold:
     def __init__(self, space: Workspace, test: Problem) -> None:
         self.space, self.test = space, test
         self._test_base = space.originals.compute(np.asarray(test.table.matrix, np.float64))
-        self.fit_seconds = 0.0
+        self.fit_seconds = 0.0  # of the last fit, and with its score
         self.score_seconds = 0.0
+        self.base_seconds = 0.0  # of making the fold and scoring the original columns
+        self.base_fit_seconds = 0.0
+        self.base_score_seconds = 0.0
 
     @property
     def n_rows(self) -> int:
         """Number of training rows."""
         return len(self.space.problem.y)
+
+    def score_originals(self, estimator: Any, yardstick: Yardstick, started: float) -> Measured:
+        """Score the original columns, and note what the fold took since it was begun."""
+        found = self.score(ORIGINAL, estimator, yardstick)
+        self.base_fit_seconds, self.base_score_seconds = self.fit_seconds, self.score_seconds
+        self.base_seconds = time.monotonic() - started
+        return found
 
     def score(self, config: Config, estimator: Any, yardstick: Yardstick) -> Measured:
         """Fit an estimator with the chosen columns and score it on the held-out rows."""
@@ -89,17 +99,16 @@ class Costs:
         self._all_rows = n_rows
         self._rows = 1
         self.base = 0.0
-        self._base_fit = 0.0
         self._base_columns = 1
         self._construction: dict[str, tuple[float, int]] = {}
         self._fits: dict[Config, tuple[float, float, int]] = {}
         self._foreseen = ORIGINAL
-        self._sizes: list[tuple[int, float]] = []
         self._growth = 1.0  # seconds of a fit grow with the rows to this power
 
-    def learn_growth(self) -> None:
-        """Learn how fits grow with the rows, from the last two folds with the original columns."""
-        (few, fast), (many, slow) = self._sizes[-2:]
+    def learn_growth(self, small: Fold, large: Fold) -> None:
+        """Learn how fits grow with the rows, from two folds with the original columns."""
+        few, many = small.n_rows, large.n_rows
+        fast, slow = small.base_fit_seconds, large.base_fit_seconds
         if many > few and slow > 0 and fast > 0:
             self._growth = float(np.clip(np.log(slow / fast) / np.log(many / few), 0.3, 1.0))
 
@@ -107,12 +116,11 @@ class Costs:
         """Give the factor by which a fit on other rows takes longer."""
         return float((rows / before) ** self._growth)
 
-    def note_base(self, fold: Fold, seconds: float) -> None:
-        """Note what a fold with the original columns took."""
-        self._sizes.append((fold.n_rows, fold.fit_seconds))
-        self._rows, self.base, self._base_fit = fold.n_rows, seconds, fold.fit_seconds
+    def note_base(self, fold: Fold) -> None:
+        """Note what a fold with the original columns took; it is the one seen last."""
+        self._rows, self.base = fold.n_rows, fold.base_seconds
         self._base_columns = max(1, fold.space.base.shape[1])
-        self._fits[ORIGINAL] = fold.fit_seconds, fold.score_seconds, fold.n_rows
+        self._fits[ORIGINAL] = fold.base_fit_seconds, fold.base_score_seconds, fold.n_rows
 
     def note_construction(self, method: str, fold: Fold, seconds: float) -> None:
         """Note what constructing took."""
@@ -167,7 +175,8 @@ class Costs:
     def reserve(self) -> float:
         """Seconds to be kept for constructing and fitting once more on all rows."""
         n_rows = self._all_rows
-        seconds, _, rows = self._fits.get(self._foreseen, (self._base_fit, 0.0, self._rows))
+        known = self._foreseen if self._foreseen in self._fits else ORIGINAL
+        seconds, _, rows = self._fits.get(known, (0.0, 0.0, 1))
         total = seconds * self._more(n_rows, rows)
         for method in self._foreseen.methods:
             seconds, rows = self._construction.get(method, (0.0, 1))

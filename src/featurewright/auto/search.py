@@ -182,8 +182,8 @@ class Search:
         )
         learned, held_out = self.problem.take(train), self.problem.take(test)
         fold = Fold(Workspace(learned, self.seed + number), held_out)
-        score = fold.score(ORIGINAL, self.estimator, self.yardstick)
-        self.costs.note_base(fold, time.monotonic() - started)
+        score = fold.score_originals(self.estimator, self.yardstick, started)
+        self.costs.note_base(fold)
         return fold, score
 
     def _open_fold(self, number: int) -> bool:
@@ -194,26 +194,30 @@ class Search:
         made = self._made.pop(self.most_rows, None) or self._defined_fold(number, self.most_rows)
         self._made.clear()
         if made is not None:
+            self.costs.note_base(made[0])
             self.keep_fold(number, *made)
             self.tell("original", f"fold {number + 1} of {len(self.rows)}")
         return made is not None
 
     def _defined_fold(self, number: int, most: int) -> tuple[Fold, Measured] | None:
         """Prepare the next fold in which the score is defined; None where there is none left."""
-        problem = None
-        while number < len(self.rows):
+        made, problem, left_out = None, None, 0
+        while number < len(self.rows) and (not left_out or self.clock.left > 0.0):
             try:
                 fold, score = self.make_fold(number, most)
                 if np.isfinite(score).all():
-                    return fold, score
+                    made = fold, score
+                    break
             except ScoringError as error:
                 problem = problem or error
             del self.rows[number]
             self.n_folds -= 1
-            _logger.warning("A fold is left out, as the score is undefined in it.")
-        if problem is not None and not self.folds:
+            left_out += 1
+        if left_out:
+            _logger.warning("Folds left out because the score is undefined in them: %d.", left_out)
+        if made is None and problem is not None and not self.folds:
             raise problem
-        return None
+        return made
 
     def keep_fold(self, number: int, fold: Fold, score: Measured) -> None:
         """Keep a fold and the score of the original columns on it."""
@@ -230,10 +234,9 @@ class Search:
         fold, base = self._made[self._screen_rows] = made
         scale = self.most_rows / self._screen_rows
         if scale * self.costs.base < _LOOK_SHARE * self.clock.left:
-            took = self.costs.base
-            self._made[self.most_rows] = self.make_fold(0, self.most_rows)
-            self.costs.learn_growth()
-            self.costs.note_base(fold, took)
+            larger, _ = self._made[self.most_rows] = self.make_fold(0, self.most_rows)
+            self.costs.learn_growth(fold, larger)
+            self.costs.note_base(fold)
         room = _SCREEN_SHARE * self.clock.left if self.clock.left > self.costs.reserve else 0.0
         end = self.clock.spent + room
         for method in list(self.alive):
