@@ -34,6 +34,7 @@ def searched(score: float, *, left: float = 10.0, most_rows: int = 50) -> Simple
         board=board,
         rows=[(range(100), range(25))] * 3,
         most_rows=most_rows,
+        largest=100,
         n_folds=3,
         costs=SimpleNamespace(reserve=1.0),
         clock=SimpleNamespace(left=left),

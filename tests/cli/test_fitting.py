@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from featurewright.cli.fitting import notices_of_time, training_table
+from featurewright.cli.fitting import later_folds, notices_of_time, training_table
 from featurewright.cli.problems import UserError
 
 
@@ -36,3 +36,18 @@ def test_notices_of_time():
     assert "Column 'quarter' holds text such as '2024Q1'" in notice
     assert not [*notices_of_time(frame, training_table(frame, ["y"], drop=["the day"]), None)]
     assert not [*notices_of_time(frame, training_table(frame, ["y"], groups="quarter"), None)]
+
+
+def test_folds_in_time_never_share_a_time():
+    frame = pl.DataFrame({"day": [k // 12 for k in range(240)], "a": range(240), "y": [0, 1] * 120})
+    table = training_table(frame, ["y"], order="day")
+    assert table.together == 12
+    days = table.X["day"].to_numpy()
+    folds = [*later_folds(5, 240, table.together).split(days)]
+    assert len(folds) == 5
+    for train, test in folds:
+        assert days[train].max() < days[test].min()
+    with pytest.raises(UserError, match="60 of 240 rows have the same value"):
+        later_folds(5, 240, 60)
+    assert later_folds(2, 240, 60).gap == 59
+    assert later_folds(3, 4).gap == 0

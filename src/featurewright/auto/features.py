@@ -440,4 +440,5 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             Probabilities.
         """
-        return probabilities(self.model_, self._columns(X))
+        columns = self._columns(X)
+        return probabilities(self.model_, columns)

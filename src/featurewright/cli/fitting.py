@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Listener = Callable[[dict[str, Any]], None]
 
 _MANY_ROWS = 20
+_LEAST_LEARNED = 10  # rows of the first fold in time
 _NAMES_OF_ROWS = 0.9  # share of rows with a value of their own from which values name the rows
 
 
@@ -41,12 +42,15 @@ class TrainingTable:
         Which rows belong together.
     dropped : int
         Rows left out because their target is missing.
+    together : int
+        The most rows that have one time, where the rows are in the order of a column.
     """
 
     X: pl.DataFrame
     y: Any
     groups: pl.Series | None
     dropped: int
+    together: int = 1
 
 
 def training_table(
@@ -96,8 +100,9 @@ def training_table(
     y: Any = known[targets[0]]
     if len(targets) > 1:
         y = _labels(known.select(targets))
-    together = known[groups].cast(pl.String).fill_null("") if groups else None
-    return TrainingTable(X, y, together, frame.height - known.height)
+    held_together = known[groups].cast(pl.String).fill_null("") if groups else None
+    together = max(known[order].value_counts()["count"].to_list()) if order else 1
+    return TrainingTable(X, y, held_together, frame.height - known.height, together)
 
 
 def _in_order(frame: pl.DataFrame, order: str) -> pl.DataFrame:
@@ -189,8 +194,11 @@ def choose_task(y: Any, task: str, estimator: str, seed: int) -> tuple[Any, Any]
     return y, standard_estimator(estimator, task, random_state=seed)
 
 
-def later_folds(n_folds: int, n_rows: int) -> Any:
-    """Give folds that test on later rows than they learn from, or on rows of the same time."""
+def later_folds(n_folds: int, n_rows: int, together: int = 1) -> Any:
+    """Give folds that test on later rows than they learn from.
+
+    Rows just before the first one to test on are left out, as many as may have its time.
+    """
     from sklearn.model_selection import TimeSeriesSplit
 
     if n_rows <= n_folds:
@@ -198,7 +206,14 @@ def later_folds(n_folds: int, n_rows: int) -> Any:
             f"{n_folds} folds in time need at least {n_folds + 1} rows, but there are {n_rows}: "
             "use fewer --folds, or more rows."
         )
-    return TimeSeriesSplit(n_folds)
+    gap = together - 1
+    if gap and n_rows - n_folds * (n_rows // (n_folds + 1)) - gap < _LEAST_LEARNED:
+        raise UserError(
+            f"{together} of {n_rows} rows have the same value of the column to order by, so "
+            f"{n_folds} folds cannot test on later rows alone: use fewer --folds, or --order-by "
+            "with a column of more values."
+        )
+    return TimeSeriesSplit(n_folds, gap=gap)
 
 
 def fit_model(table: TrainingTable, listen: Listener, **parameters: Any) -> AutoFeatures:

@@ -123,7 +123,7 @@ def fit(
         str | None,
         typer.Option(
             help="A column, such as a date, that rows follow in time: every fold tests on later "
-            "rows than it learns from, or of the same time.",
+            "rows than it learns from.",
             metavar="COLUMN",
         ),
     ] = None,
@@ -177,7 +177,7 @@ def fit(
         tell_encoding(source, console)
     _check_header(frame.columns, target, no_header)
     training = training_table(frame, target, drop=drop or (), groups=groups, order=order_by)
-    cv = folds if order_by is None else later_folds(folds, training.X.height)
+    cv = folds if order_by is None else later_folds(folds, training.X.height, training.together)
     training.y, model_for = choose_task(training.y, task.value, estimator.value, seed)
     if not quiet:
         notices = [*nearly_numbers(frame), *commas_in_numbers(texts, frame)]
