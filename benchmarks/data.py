@@ -107,6 +107,12 @@ def manifest() -> dict[str, dict[str, Any]]:
     return catalogue() | stored
 
 
+def origin(name: str) -> str:
+    """Say where a set comes from: rows that are made or fetched need not be those of the folder."""
+    entry = manifest().get(name.removesuffix(":numeric"))
+    return "elsewhere" if entry is not None and "file" not in entry else "folder"
+
+
 @functools.cache
 def why_missing(name: str) -> str:
     """Say why a set cannot be had; empty if it can."""

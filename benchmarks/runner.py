@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from data import ROOT, Dataset, load, split_rows, take
+from data import ROOT, Dataset, load, origin, split_rows, take
 from pages import write_page
 from peers import PINS
 from threadpoolctl import threadpool_limits
@@ -207,8 +207,10 @@ class Store:
         return json.dumps(settings, sort_keys=True)
 
     def _keep(self, record: dict[str, Any]) -> None:
-        """Remember a record if its code counts; the last one wins."""
-        if self.reuse or record["code"] == code_of(LIBRARIES[record["settings"]["family"]]):
+        """Remember a record if its code and its rows count; the last one wins."""
+        settings = record["settings"]
+        same_rows = record.get("data", "folder") == origin(settings.get("set", ""))
+        if same_rows and (self.reuse or record["code"] == code_of(LIBRARIES[settings["family"]])):
             self._found[self._key(record["settings"])] = record
 
     def get(self, settings: Settings) -> Values | None:
@@ -224,7 +226,8 @@ class Store:
     def add(self, settings: Settings, values: Values) -> None:
         """Append a result, on disk before this returns."""
         code = code_of(LIBRARIES[settings["family"]])
-        record = {"settings": settings, "values": values, "code": code}
+        data = origin(settings.get("set", ""))
+        record = {"settings": settings, "values": values, "code": code, "data": data}
         with self.path.open("a") as file:
             file.write("\n" * self._cut + json.dumps(record) + "\n")
             file.flush()

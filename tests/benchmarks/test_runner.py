@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import data
 import numpy as np
 import pytest
 import runner
@@ -76,6 +77,30 @@ def test_results_of_other_code_count_only_if_asked_for(results):
     reused = Store("some", reuse=True)
     assert reused.get(jobs(1)[0]) == {"error": 0.0, "fit_seconds": 0.0}
     assert len(reused.foreign) == 1
+
+
+def test_results_of_other_rows_never_count(results, monkeypatch):
+    """A set that was made because the folder lacked it is not the one of the folder."""
+    job = {"set": "ringnorm", "family": "RandomForest", "params": {}, "split": 0}
+    places = iter(["elsewhere", "elsewhere", "elsewhere", "folder", "folder"])
+    monkeypatch.setattr(runner, "origin", lambda name: next(places))
+    store = Store("some")
+    store.add(job, work(job))
+    assert store.get(job) is not None
+    assert Store("some").get(job) is not None
+    assert Store("some").get(job) is None
+    assert Store("some", reuse=True).get(job) is None
+
+
+def test_origins(monkeypatch):
+    entries = {"a": {"file": "a.parquet"}, "b": {"openml": 1}}
+    monkeypatch.setattr(data, "manifest", lambda: entries)
+    assert [data.origin(name) for name in ("a", "b", "b:numeric", "made 3")] == [
+        "folder",
+        "elsewhere",
+        "elsewhere",
+        "folder",
+    ]
 
 
 def test_peers_are_known_by_their_pins():
