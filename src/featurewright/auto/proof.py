@@ -124,8 +124,8 @@ def check_on_all_rows(search: Search) -> None:
     for number in by_rows[:_FULL_FOLDS]:
         if search.clock.left < 2.0 * need:
             break
-        fold, base = search.make_fold(number, len(search.rows[number][0]))
         try:
+            fold, base = search.make_fold(number, len(search.rows[number][0]))
             for method in config.methods:
                 fold.space.construct(SOURCES[method], (), search.clock.left)
             found = fold.score(config, search.estimator, search.yardstick)
