@@ -15,12 +15,14 @@ from sklearn.svm import LinearSVC
 from tests.auto.cases import PRODUCT, N, X, quick
 
 from featurewright.auto import AutoFeatures, standard_estimator
-from featurewright.auto.board import Board
+from featurewright.auto.board import ORIGINAL, Board
 from featurewright.auto.estimators import choose_estimator, make_folds
 from featurewright.auto.pace import Costs
 from featurewright.auto.requests import Task
 from featurewright.auto.search import Search
 from featurewright.auto.warming import _warm, warm_up
+from featurewright.auto.workspace import RESIDUAL, Config, Piece
+from featurewright.auto.yardstick import Measured
 from featurewright.report.summary import summarize
 
 
@@ -274,3 +276,35 @@ def test_probabilities_of_several_labels():
     assert shares.shape == (N, 3)
     assert_array_equal(shares[:, :2] > 0.5, auto.predict(X)[:, :2])
     assert_array_equal(shares[:, 2], 1.0)
+
+
+def test_a_second_fold_may_have_half_of_the_time():
+    """Constructing once more ends with the time; fitting once more cannot be cut short."""
+    search = Search.__new__(Search)
+    search.clock = SimpleNamespace(left=12.0)
+    search.costs = SimpleNamespace(reserve=10.0, fit_reserve=1.0)
+    assert [search._kept_for_the_end(number) for number in range(3)] == [10.0, 6.0, 10.0]
+    search.costs.fit_reserve = 9.0
+    assert search._kept_for_the_end(1) == 9.0
+    search.costs = SimpleNamespace(reserve=2.0, fit_reserve=1.0)
+    assert search._kept_for_the_end(1) == 2.0
+
+
+@pytest.mark.parametrize(("close", "n_folds"), [(False, 1), (True, 3)])
+def test_what_is_far_behind_does_not_win_by_having_time(monkeypatch, close, n_folds):
+    """Where the best method has no time for a second fold, others go on if they are as good."""
+    tried = []
+
+    def try_on_fold(search, method, number):
+        tried.append((method, number))
+        if method == "forest" and number:
+            return {}
+        gain = 0.3 if method == "forest" else (0.25 if close else 0.05)
+        base = search.board.scores[ORIGINAL][number]
+        config = Config((Piece(method, RESIDUAL, 10),))
+        return {config: Measured(base.score + gain, base.evidence + gain)}
+
+    monkeypatch.setattr(Search, "_try_on_fold", try_on_fold)
+    auto = quick(methods=["forest", "batch"], cv=KFold(3))
+    auto.fit(X, PRODUCT)
+    assert max(number for method, number in tried if method == "batch") == n_folds - 1

@@ -120,3 +120,13 @@ def test_probabilities_of_several_labels(call, tmp_path):
     for k in (1, 2):
         shares = found[f"probability {k}"].to_numpy()
         np.testing.assert_array_equal(shares > 0.5, found[f"prediction {k}"].to_numpy() == 1)
+
+
+def test_a_comma_before_three_digits_is_told_when_a_model_is_applied(work, call, tmp_path):
+    frame = mixed(30).with_columns(a=pl.lit("1,234"))
+    frame.write_csv(tmp_path / "t.csv", separator=";")
+    said = call("predict", work.model, tmp_path / "t.csv", "-o", tmp_path / "out.csv")
+    assert "Column 'a': '1,234' is read as the number 1.234." in said.stderr
+    frame.write_csv(tmp_path / "t.csv")
+    said = call("predict", work.model, tmp_path / "t.csv", "-o", tmp_path / "out.csv")
+    assert "Column 'a': '1,234' is read as the number 1234." in said.stderr

@@ -24,6 +24,7 @@ FAILURES = (
     TypeError,
     ValueError,
 )
+_MARGIN = 1.2
 _CONSTRUCTION_GROWTH = 0.8  # large nodes are searched on samples of their rows
 
 
@@ -175,12 +176,17 @@ class Costs:
     def reserve(self) -> float:
         """Seconds to be kept for constructing and fitting once more on all rows."""
         n_rows = self._all_rows
-        known = self._foreseen if self._foreseen in self._fits else ORIGINAL
-        seconds, _, rows = self._fits.get(known, (0.0, 0.0, 1))
-        total = seconds * self._more(n_rows, rows)
+        total = 0.0
         for method in self._foreseen.methods:
             seconds, rows = self._construction.get(method, (0.0, 1))
             most = SOURCES[method].max_rows
             many, few = min(n_rows, most), min(rows, most)
             total += seconds * (many / few) ** _CONSTRUCTION_GROWTH
-        return 1.2 * total
+        return self.fit_reserve + _MARGIN * total
+
+    @property
+    def fit_reserve(self) -> float:
+        """Seconds to be kept for fitting once more on all rows, which cannot be cut short."""
+        known = self._foreseen if self._foreseen in self._fits else ORIGINAL
+        seconds, _, rows = self._fits.get(known, (0.0, 0.0, 1))
+        return _MARGIN * seconds * self._more(self._all_rows, rows)

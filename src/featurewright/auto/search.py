@@ -14,7 +14,7 @@ from featurewright.auto.board import ORIGINAL, Board
 from featurewright.auto.pace import FAILURES, SAFETY, Clock, Costs, Fold
 from featurewright.auto.proof import check_on_all_rows, compare_parts, confirm
 from featurewright.auto.sources import SOURCES, refusal
-from featurewright.auto.together import combine
+from featurewright.auto.together import NOT_FAR, combine
 from featurewright.auto.workspace import (
     MAX_CELLS,
     OWN,
@@ -136,7 +136,13 @@ class Search:
         if len(self.rows[0][0]) > 2 * self._screen_rows:
             self._screen()
         while self._open_fold(number := len(self.folds)):
-            for method in sorted(self.alive, key=lambda method: -self._promise(method)):
+            ranked = sorted(self.alive, key=lambda method: -self._promise(method))
+            if number and ranked and not self._try_method(ranked[0], number):
+                # The leader has no time for this fold: others that are far behind are no answer.
+                others = max((self._promise(method) for method in ranked[1:]), default=0.0)
+                if others < NOT_FAR * self._promise(ranked[0]):
+                    break
+            for method in ranked[1 if number else 0 :]:
                 self._try_method(method, number)
             self._thin(number)
         for method in list(self.alive):
@@ -188,7 +194,7 @@ class Search:
 
     def _open_fold(self, number: int) -> bool:
         """Begin a fold with the original columns, if there is one more and time for it."""
-        short = self.clock.left < SAFETY * (self.costs.base + self.costs.reserve)
+        short = self.clock.left < SAFETY * (self.costs.base + self._kept_for_the_end(number))
         if number and (short or not (self.alive or self._put_off())):
             return False
         made = self._made.pop(self.most_rows, None) or self._defined_fold(number, self.most_rows)
@@ -198,6 +204,17 @@ class Search:
             self.keep_fold(number, *made)
             self.tell("original", f"fold {number + 1} of {len(self.rows)}")
         return made is not None
+
+    def _kept_for_the_end(self, number: int) -> float:
+        """Give the seconds to be kept for constructing and fitting once more, while in a fold.
+
+        The second fold may have half of the time: one fold proves little, and constructing ends
+        with the time.
+        """
+        reserve = self.costs.reserve
+        if number != 1:
+            return reserve
+        return max(self.costs.fit_reserve, min(reserve, 0.5 * self.clock.left))
 
     def _defined_fold(self, number: int, most: int) -> tuple[Fold, Measured] | None:
         """Prepare the next fold in which the score is defined; None where there is none left."""
@@ -270,19 +287,20 @@ class Search:
         gains = [gain for config, gain in self._screened.items() if config.methods == (method,)]
         return max(gains, default=0.0)
 
-    def _try_method(self, method: str, number: int) -> None:
-        """Run a method on a fold and score the choices of its columns."""
+    def _try_method(self, method: str, number: int) -> bool:
+        """Run a method on a fold and score the choices of its columns, if there is time."""
         found = self._looked.pop(method, None) or self._try_on_fold(method, number)
         for config, score in found.items():
             self.board.note(method, config, number, score)
         if found:
             self.tell(method, f"fold {number + 1} of {len(self.rows)}")
+        return bool(found)
 
     def _try_on_fold(self, method: str, number: int) -> dict[Config, Measured]:
         """Run a method on a fold if there is time."""
         record = self.board.records[method]
         need = SAFETY * (self.costs.of(method, _VARIANTS[0]) or 2.0 * self.costs.base)
-        room = self.clock.left - self.costs.reserve
+        room = self.clock.left - self._kept_for_the_end(number)
         if method != self._leader():
             room -= self.proof()
             if number == 0:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from featurewright.auto.search import Search
 
 _MAX_TOGETHER = 3
-_NOT_FAR = 0.7  # share of the best mean gain from which formulas are put in one order
+NOT_FAR = 0.7  # share of the best mean gain from which formulas are put in one order
 
 
 def combine(search: Search) -> None:
@@ -27,7 +27,7 @@ def combine(search: Search) -> None:
     formulas = readable(able)
     leader = board.best(board.finished())
     best_formulas = max((board.best_gain(method) for method in formulas), default=0.0)
-    worth = leader and best_formulas >= _NOT_FAR * float(board.gains(leader).mean())
+    worth = leader and best_formulas >= NOT_FAR * float(board.gains(leader).mean())
     if len(formulas) > 1 and worth:
         for size in search.sizes(formulas[0]):
             _try_together(search, Config(tuple(Piece(m, JOINT, size) for m in formulas)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from featurewright.cli.kinds import NULLS, keep_types, kinds_of, refuse_absent
+from featurewright.cli.kinds import NULLS, commas_in_numbers, keep_types, kinds_of, refuse_absent
 from featurewright.cli.problems import UserError, did_you_mean
 from featurewright.cli.sinks import open_sink
 from featurewright.cli.sources import Source
@@ -28,11 +28,14 @@ def apply_model(
     keep_all: bool = False,
     nulls: Iterable[str] = NULLS,
     told: Callable[[int], None] = lambda rows: None,
+    notice: Callable[[str], None] = lambda text: None,
 ) -> int:
     """Compute columns for each part of a table and write them; give the number of rows."""
     rows = 0
     with open_sink(out) as sink:
-        for frame in _computed(model, compute, source, keep=keep, keep_all=keep_all, nulls=nulls):
+        for frame in _computed(
+            model, compute, source, keep=keep, keep_all=keep_all, nulls=nulls, notice=notice
+        ):
             sink.write(frame)
             rows += frame.height
             told(rows)
@@ -51,6 +54,7 @@ def _computed(
     keep: Sequence[str],
     keep_all: bool,
     nulls: Iterable[str],
+    notice: Callable[[str], None],
 ) -> Iterator[pl.DataFrame]:
     """Give the columns to write for each part of a table."""
     kinds = kinds_of(model)
@@ -58,7 +62,7 @@ def _computed(
     first: list[str] | None = None
     never: set[str] = set()  # keys that no row had so far
     for raw in source.batches():
-        frame = raw
+        frame, is_first = raw, first is None
         if first is None:
             first = frame.columns
             for name in keep:
@@ -72,7 +76,11 @@ def _computed(
             # A key that no row of this part has is missing in all of them.
             absent = [n for n in dict.fromkeys([*first, *kinds]) if n not in frame.columns]
             frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
-        made = compute(keep_types(frame, kinds, nulls, unused=unused, delimiter=source.delimiter))
+        typed = keep_types(frame, kinds, nulls, unused=unused, delimiter=source.delimiter)
+        if is_first:  # one notice for each column is enough
+            for text in commas_in_numbers(frame, typed):
+                notice(text)
+        made = compute(typed)
         wanted = first if keep_all else list(keep)
         kept = frame.select([name for name in wanted if name not in made.columns])
         yield pl.concat([kept, made], how="horizontal") if kept.width else made

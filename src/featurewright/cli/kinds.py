@@ -51,7 +51,9 @@ def find_types(
 def commas_in_numbers(texts: pl.DataFrame, found: pl.DataFrame) -> Iterator[str]:
     """Tell how numbers were read whose comma may group thousands or begin decimals."""
     for series in texts:
-        if series.dtype != pl.String or not found[series.name].dtype.is_numeric():
+        if series.dtype != pl.String or series.name not in found.columns:
+            continue
+        if not found[series.name].dtype.is_numeric():
             continue
         either = series.str.contains(_THOUSANDS) & ~series.str.contains(_SURE_THOUSANDS)
         if either.any():

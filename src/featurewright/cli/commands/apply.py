@@ -109,8 +109,11 @@ def _apply(
             if shown is not None:
                 shown.update(f"{done:,} rows")
 
-        rows = apply_model(fitted, compute, source, out, told=told, **how)
+        notices: list[str] = []
+        rows = apply_model(fitted, compute, source, out, told=told, notice=notices.append, **how)
     if not quiet:
+        for notice in notices:
+            display.say(console, notice, "yellow")
         tell_encoding(source, console)
         place = "the standard output" if out == STANDARD_OUTPUT else out
         display.say(console, f"{display.counted(rows, 'row')} written to {place}.")
