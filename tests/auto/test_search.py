@@ -290,14 +290,18 @@ def test_a_second_fold_may_have_half_of_the_time():
     assert search._kept_for_the_end(1) == 2.0
 
 
-@pytest.mark.parametrize(("close", "n_folds"), [(False, 1), (True, 3)])
-def test_what_is_far_behind_does_not_win_by_having_time(monkeypatch, close, n_folds):
+@pytest.mark.parametrize(
+    ("close", "failed", "n_folds"), [(False, False, 1), (True, False, 3), (False, True, 3)]
+)
+def test_what_is_far_behind_does_not_win_by_having_time(monkeypatch, close, failed, n_folds):
     """Where the best method has no time for a second fold, others go on if they are as good."""
     tried = []
 
     def try_on_fold(search, method, number):
         tried.append((method, number))
         if method == "forest" and number:
+            if failed:
+                search._drop("forest", "failed", "ValueError: of its own")
             return {}
         gain = 0.3 if method == "forest" else (0.25 if close else 0.05)
         base = search.board.scores[ORIGINAL][number]

@@ -140,7 +140,7 @@ class Search:
             if number and ranked and not self._try_method(ranked[0], number):
                 # The leader has no time for this fold: others that are far behind are no answer.
                 others = max((self._promise(method) for method in ranked[1:]), default=0.0)
-                if others < NOT_FAR * self._promise(ranked[0]):
+                if ranked[0] in self.alive and others < NOT_FAR * self._promise(ranked[0]):
                     break
             for method in ranked[1 if number else 0 :]:
                 self._try_method(method, number)
