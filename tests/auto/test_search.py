@@ -128,15 +128,15 @@ def test_both_means_are_over_the_same_folds(monkeypatch):
 class Slow(Ridge):
     """A linear model that takes a while, and notes what it was fitted with."""
 
-    def __init__(self, seconds=0.1, seen=None):
+    def __init__(self, seconds=0.1, seen=None, seconds_of_a_cell=0.0):
         super().__init__()
-        self.seconds, self.seen = seconds, seen
+        self.seconds, self.seen, self.seconds_of_a_cell = seconds, seen, seconds_of_a_cell
 
     def __sklearn_clone__(self):
-        return Slow(self.seconds, self.seen)
+        return Slow(self.seconds, self.seen, self.seconds_of_a_cell)
 
     def fit(self, X, y, sample_weight=None):
-        time.sleep(self.seconds)
+        time.sleep(self.seconds + self.seconds_of_a_cell * X.size)
         self.seen.append((len(X), X.shape[1], float(X.sum())))
         return super().fit(X, y, sample_weight)
 
@@ -152,6 +152,22 @@ def test_no_fit_more_than_needed_without_time():
     assert auto.fit(LARGE, LARGE_PRODUCT).best_method_ == "original"
     assert [rows for rows, _, _ in seen] == [2000, 6000]
     assert {result["reason"] for result in auto.results_[1:]} == {"the time budget was spent"}
+
+
+def test_no_choice_whose_last_fit_has_no_time():
+    """After one fold: with the columns of it the last fit would take longer than all that is left.
+
+    The same model with time for that fit keeps them.
+    """
+    fits = {}
+    for budget in (1.0, 6.0):
+        model = Slow(0.0, [], 2e-5)
+        auto = AutoFeatures(model, methods=["batch"], time_budget=budget, random_state=0)
+        auto.fit(LARGE, LARGE_PRODUCT)
+        fits[auto.best_method_] = [shape for *shape, _ in model.seen]
+    assert fits["batch"][-1] == [6000, 13]
+    assert fits["original"][-1] == [6000, 3]
+    assert len(fits["original"]) <= 3  # nothing is compared that could not be kept
 
 
 def test_what_a_screen_measured_is_not_measured_again():

@@ -20,6 +20,7 @@ _FINALISTS = 3  # choices that are tried on further folds
 _MORE_FINALISTS = 6  # with the best ones of other methods alone, where there is time
 _PARTS = 4  # of the held-out rows, where there was time for one fold only
 _PART_ROWS = 50
+_LATE = 0.1  # of the budget, by which a search may be late besides the time of one fold
 _FULL_FOLDS = 2  # folds, the largest, of all rows on which a choice found on some of them is tried
 
 
@@ -72,6 +73,9 @@ def compare_parts(search: Search) -> None:
     best = board.best(board.finished())
     if board.n_complete != 1 or best is None or len(search.folds[0].test.y) < _PARTS * _PART_ROWS:
         return
+    search.costs.foresee(best)
+    if not _can_be_kept(search, best):
+        return
     try:
         scores = [
             search.folds[0].score_parts(config, search.estimator, search.yardstick, _PARTS)
@@ -80,6 +84,14 @@ def compare_parts(search: Search) -> None:
     except FAILURES:
         return
     board.of_parts = best, np.array([a.score - b.score for a, b in zip(*scores, strict=True)])
+
+
+def _can_be_kept(search: Search, config: Config) -> bool:
+    """Tell whether there is time to compare a choice by parts and to fit it on all rows."""
+    costs, clock = search.costs, search.clock
+    comparing = costs.fit_of(config, search.folds[0]) + costs.fit_of(ORIGINAL, search.folds[0])
+    a_fold = costs.base + sum(costs.of(method, 1) for method in config.methods)
+    return comparing + costs.reserve <= clock.left + a_fold + _LATE * clock.budget
 
 
 def _finalists(search: Search) -> list[Config]:
