@@ -150,6 +150,16 @@ def test_a_member_of_kernel_only_is_a_tree_over_similarities():
     assert model._runs[0].columns.size == 0
 
 
+def test_leaves_of_boosted_trees_weigh_as_much_as_two_rows():
+    """As in C4.5; a limit that is given is kept instead."""
+    member = classifier(method="adaboost").fit(X[TRAIN], Y[TRAIN]).estimators_[0][0]
+    assert member.min_samples_leaf == 1
+    assert member.min_weight_fraction_leaf == pytest.approx(2.0 / len(X[TRAIN]))
+    given = classifier(method="adaboost", min_samples_leaf=3).fit(X[TRAIN], Y[TRAIN])
+    member = given.estimators_[0][0]
+    assert (member.min_samples_leaf, member.min_weight_fraction_leaf) == (3, 0.0)
+
+
 @pytest.mark.parametrize("method", [None, "kernel_only", "random_subspace", "bagging", "adaboost"])
 def test_any_classifier_may_be_the_member(method):
     tree = DecisionTreeClassifier(max_depth=3)

@@ -56,7 +56,7 @@ max_features : int, float, {"sqrt", "log2", "all"} or None, default=None
 max_depth : int, optional
     Largest depth of a tree.
 min_samples_leaf : int or float, optional
-    Rows, or share of rows, of a leaf: 1 in forests and 2 in other trees by default.
+    Rows, or share of rows, of a leaf: 1 in forests and 2 in other trees by default{boosted_leaf}.
 min_weight_fraction_leaf : float, default=0.0
     Share of the total weight of a leaf.
 class_weight : dict, "balanced" or None, default=None

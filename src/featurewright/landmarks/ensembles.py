@@ -166,7 +166,7 @@ class KernelFeatureEnsemble(BaseEstimator):
                 check_weighable(self.estimator, "rows have weights")
         return method
 
-    def _learner(self, method: str | None, n_members: int) -> Any:
+    def _learner(self, method: str | None, n_members: int, n_rows: int) -> Any:
         """Make the learner that runs train copies of."""
         if self.estimator is not None:
             return self.estimator
@@ -179,6 +179,11 @@ class KernelFeatureEnsemble(BaseEstimator):
         forest = method in ("random_forest", "constructive_forest")
         if self.min_samples_leaf is None:
             limits["min_samples_leaf"] = 1 if forest else _LEAF_ROWS
+            if method == "adaboost" and not self.min_weight_fraction_leaf:
+                # As in C4.5, two rows by their weight: leaves of rows that count for little would
+                # remember them, and the votes of such trees err more.
+                limits["min_samples_leaf"] = 1
+                limits["min_weight_fraction_leaf"] = min(_LEAF_ROWS / n_rows, 0.5)
         if self.criterion is None and classifies:
             limits["criterion"] = "entropy"
         limits["search"] = "random" if method == "constructive_forest" else None
@@ -208,7 +213,7 @@ class KernelFeatureEnsemble(BaseEstimator):
         chosen = [self._choose_columns(method, base.n_columns, random) for _ in range(n_runs)]
         seeds = random.randint(np.iinfo(np.int32).max, size=n_runs)
         columns = base.read(matrix)
-        learner = self._learner(method, n_members)
+        learner = self._learner(method, n_members, len(lesson.rows))
 
         def train(features: LandmarkMap, picked: Rows, seed: int) -> Run:
             table = base.table(columns, picked, features.columns(matrix))
@@ -270,6 +275,7 @@ class KernelFeatureEnsemble(BaseEstimator):
     attributes=FITTED,
     slices="",
     boosting='"adaboost" (AdaBoost.M1), ',
+    boosted_leaf=", by their\n    weight in boosting",
 )
 class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
     """An ensemble whose members see similarities to landmarks beside the columns.
@@ -370,6 +376,7 @@ class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
     attributes=FITTED,
     slices='For numbers, "class" is one of ten slices by rank.',
     boosting="",
+    boosted_leaf="",
 )
 class KernelFeatureEnsembleRegressor(RegressorMixin, KernelFeatureEnsemble):
     """An ensemble for numbers whose members see similarities to landmarks beside the columns.

@@ -1,0 +1,28 @@
+"""What the page on kernel features says of cells that are worse than published."""
+
+import numpy as np
+import papers_landmarks
+import pytest
+
+CELLS = {("forest", "banana"): ["banana"], ("forest", "heart"): ["heart"]}
+
+
+@pytest.fixture
+def errors(monkeypatch):
+    """Errors of two cells, published with 13.4 and 17.9."""
+    found = {"banana": np.array([13.3, 13.4, 13.5]), "heart": np.array([19.8, 20.0, 20.2])}
+    monkeypatch.setattr(papers_landmarks, "errors", lambda _, jobs: found[jobs[0]])
+    return found
+
+
+def test_cells_that_are_worse_are_named(errors):
+    said = papers_landmarks.worse_than_published(None, CELLS)
+    assert said.startswith("Beside the published errors: 0 better, 1 within noise, 1 worse.")
+    assert "Worse: forest on heart. What is known" in said
+    errors["heart"] = np.array([17.0, 18.0, 19.0])
+    assert "Worse" not in papers_landmarks.worse_than_published(None, CELLS)
+
+
+def test_few_splits_say_nothing(errors):
+    errors.update(banana=np.array([1.0, 2.0]), heart=np.array([1.0, np.nan, 2.0]))
+    assert "Too few splits" in papers_landmarks.worse_than_published(None, CELLS)
