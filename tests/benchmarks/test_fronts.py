@@ -69,3 +69,48 @@ def test_a_bar_that_is_missed(tmp_path):
         finish_lines("Title", "Words.", lines, options)
     assert left.value.code == 0
     assert sys.executable not in text
+
+
+def test_nothing_measured_is_no_pass(tmp_path):
+    from speed import finish_lines
+
+    options = argparse.Namespace(write=tmp_path / "s.md", size="full", full=True, check=True)
+    with pytest.raises(SystemExit) as left:
+        finish_lines("Title", "Words.", [], options)
+    assert left.value.code == 1
+
+
+def test_what_is_known_of_missed_bars():
+    from speed import LARGE, Line, known_reasons
+
+    two = "Extra-Trees, 2 threads"
+    lines = [
+        Line("Extra-Trees, 1 thread", "2 s", "2 s", 1.0, 1.0),
+        Line(two, "1.1 s", "1 s", 1.1, 1.0),
+        Line("row × candidate, a", "", "", 3.0, 2.0, " ns"),
+        Line("row × candidate, a" + LARGE, "", "", 1.8, None, " ns"),
+    ]
+    said = known_reasons(lines)
+    assert "all nodes take 1.50 to 1.50 times of it" in said
+    assert "rows and more 0.90 to 0.90 times" in said
+    assert f"{two}: holds with one thread (1.00×)" in said
+    assert "ours 1.82 times as fast and theirs 2.00 times" in said
+    assert known_reasons(lines[:1]) == ""
+
+
+def test_small_ratios_are_not_zero():
+    from speed import Line
+
+    assert Line("", "", "", 0.00076, None).cells()[3] == "0.00076×"
+    assert Line("", "", "", 1.2345, None).cells()[3] == "1.23×"
+
+
+def test_what_is_known_of_first_fits():
+    from speed import Line
+    from speed_growth import known_of_first
+
+    later = Line("later", "2.4 s", "2 s", 2.4, 1.5, " s")
+    said = known_of_first([Line("first", "9 s", "2 s", 9.0, 20.0, " s"), later])
+    assert "Of the 2.4 s of a later process" in said
+    assert "take 2 s on this machine" in said
+    assert "nothing compiled" not in said
