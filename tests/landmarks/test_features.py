@@ -11,11 +11,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from tests.naive import landmarks as naive
 
 from featurewright import LandmarkKernelFeatures
 from featurewright.datasets import make_ringnorm
+from featurewright.landmarks.similarity import gaussian
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -54,6 +56,15 @@ def test_one_row_equals_the_batch(kernel, n_columns):
         assert_array_equal(model.transform(rows[k : k + 1])[0], batch[k])
     assert_array_equal(model.transform(rows[1:]), batch[1:])
     assert_array_equal(clone(model).set_params(n_jobs=3).fit(rows[:100]).transform(rows), batch)
+
+
+@pytest.mark.parametrize("gamma", [None, 0.3])
+def test_the_gaussian_is_that_of_scikit_learn(gamma):
+    rng = np.random.default_rng(0)
+    points, landmarks = rng.normal(size=(50, 4)), rng.normal(size=(7, 4))
+    found = gaussian(points, np.vstack([landmarks, points[:3]]), gamma)
+    expected = rbf_kernel(points, np.vstack([landmarks, points[:3]]), gamma=gamma)
+    assert_array_equal(found, expected)
 
 
 def test_width_is_the_median_squared_distance():

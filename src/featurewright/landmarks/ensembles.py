@@ -13,12 +13,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from featurewright.constructive import (
-    ConstructiveForestClassifier,
-    ConstructiveForestRegressor,
-    ConstructiveTreeClassifier,
-    ConstructiveTreeRegressor,
-)
 from featurewright.estimators.base import from_units, in_units
 from featurewright.estimators.documentation import documented
 from featurewright.estimators.parameters import one_of, whole_number
@@ -26,6 +20,7 @@ from featurewright.estimators.points import Matrix
 from featurewright.estimators.progress import progress
 from featurewright.landmarks.choice import Rows, slices_of
 from featurewright.landmarks.documentation import ENSEMBLE, FITTED, KERNEL, SEEDS
+from featurewright.landmarks.learners import make_learner
 from featurewright.landmarks.members import (
     Lesson,
     Member,
@@ -55,8 +50,6 @@ from featurewright.tables import (
     read_numbers,
 )
 from featurewright.trees.threads import Halt, one_blas_thread, run_in_threads
-
-_LEAF_ROWS = 2  # of trees that are not random forests: the least of C4.5, where boosting has work
 
 
 class KernelFeatureEnsemble(BaseEstimator):
@@ -166,34 +159,6 @@ class KernelFeatureEnsemble(BaseEstimator):
                 check_weighable(self.estimator, "rows have weights")
         return method
 
-    def _learner(self, method: str | None, n_members: int, n_rows: int) -> Any:
-        """Make the learner that runs train copies of."""
-        if self.estimator is not None:
-            return self.estimator
-        classifies = is_classifier(self)
-        names = (
-            *("criterion", "max_features", "max_depth"),
-            *("min_samples_leaf", "min_weight_fraction_leaf"),
-        )
-        limits: dict[str, Any] = {name: getattr(self, name) for name in names}
-        forest = method in ("random_forest", "constructive_forest")
-        if self.min_samples_leaf is None:
-            limits["min_samples_leaf"] = 1 if forest else _LEAF_ROWS
-            if method == "adaboost" and not self.min_weight_fraction_leaf:
-                # As in C4.5, two rows by their weight: leaves of rows that count for little would
-                # remember them, and the votes of such trees err more.
-                limits["min_samples_leaf"] = 1
-                limits["min_weight_fraction_leaf"] = min(_LEAF_ROWS / n_rows, 0.5)
-        if self.criterion is None and classifies:
-            limits["criterion"] = "entropy"
-        limits["search"] = "random" if method == "constructive_forest" else None
-        if forest or method == "bagging":
-            if method == "bagging" and self.max_features is None:
-                limits["max_features"] = "all"
-            family = ConstructiveForestClassifier if classifies else ConstructiveForestRegressor
-            return family(n_members, **limits)
-        return (ConstructiveTreeClassifier if classifies else ConstructiveTreeRegressor)(**limits)
-
     # Training -----------------------------------------------------------------------------------
 
     def _train(
@@ -213,7 +178,7 @@ class KernelFeatureEnsemble(BaseEstimator):
         chosen = [self._choose_columns(method, base.n_columns, random) for _ in range(n_runs)]
         seeds = random.randint(np.iinfo(np.int32).max, size=n_runs)
         columns = base.read(matrix)
-        learner = self._learner(method, n_members, len(lesson.rows))
+        learner = make_learner(self, method, n_members, len(lesson.rows))
 
         def train(features: LandmarkMap, picked: Rows, seed: int) -> Run:
             table = base.table(columns, picked, features.columns(matrix))

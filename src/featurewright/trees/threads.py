@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
 
@@ -45,7 +46,13 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     Parting small products among threads costs more than it gains, and much more on a busy machine.
     Called where work begins, never inside its threads.
     """
-    return threadpool_limits(1, user_api="blas")
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Find the libraries of matrix products: looking for them takes longer than a small product."""
+    return ThreadpoolController()
 
 
 def run_in_threads(
