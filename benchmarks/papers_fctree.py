@@ -32,6 +32,7 @@ from runner import (
     run,
     show,
 )
+from significance import share_sentence
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import accuracy_score, roc_auc_score
@@ -164,11 +165,15 @@ def compile_all() -> None:
         FCTreeClassifier().fit(X[:n], y[:n]).predict(X)
 
 
+_FEW_LOSSES = 6  # that are named
+
+
 class Count(NamedTuple):
     """Wins, losses and ties: of means, and beyond noise."""
 
     plain: tuple[int, ...]
     beyond: tuple[int, ...]
+    lost: tuple[str, ...]  # where, beyond noise
 
     def __str__(self) -> str:
         """Write both."""
@@ -209,7 +214,7 @@ class Results:
     def count(self, group: str, ours: tuple[str, str], theirs: tuple[str, str]) -> Count:
         """Count wins, losses and ties of one kind of columns and learner against another."""
         learners = list(LEARNERS) if ours[1] == "all" else [ours[1]]
-        plain, beyond = [0, 0, 0], [0, 0, 0]
+        plain, beyond, lost = [0, 0, 0], [0, 0, 0], []
         for name in self.groups[group]:
             for learner in learners:
                 other = learner if theirs[1] == "all" else theirs[1]
@@ -218,8 +223,11 @@ class Results:
                     continue
                 difference = np.round(np.nanmean(a), 1) - np.round(np.nanmean(b), 1)
                 plain[0 if difference > 0 else 1 if difference < 0 else 2] += 1
-                beyond[{"win": 0, "loss": 1, "draw": 2}[outcome(100 - a, 100 - b)]] += 1
-        return Count(tuple(plain), tuple(beyond))
+                found = outcome(100 - a, 100 - b)
+                beyond[{"win": 0, "loss": 1, "draw": 2}[found]] += 1
+                if found == "loss":
+                    lost.append(f"{name}, {LEARNERS[learner]}" if learner in LEARNERS else name)
+        return Count(tuple(plain), tuple(beyond), tuple(lost))
 
 
 def mean_of(values: np.ndarray) -> float:
@@ -254,16 +262,18 @@ def counts_table(results: Results) -> tuple[str, list[str]]:
     rows, remarks = [], []
     for group in results.groups:
         for title, (ours, theirs, published) in COMPARISONS.items():
-            text, share = published[group]
+            text, share, total = published[group]
             count = results.count(group, ours, theirs)
             rows.append([f"{title}, {group}", str(count), text])
             if count.share < share - 0.05:
                 wins, losses, _ = count.plain
                 clear, lost, even = count.beyond
+                where = f" ({'; '.join(count.lost)})" if 0 < lost <= _FEW_LOSSES else ""
                 remarks.append(
                     f"{title}, {group}: {wins} wins and {losses} losses are a smaller share of "
-                    f"wins than published ({text}); beyond noise there are {clear} wins, {lost} "
-                    f"losses and {even} ties{REASONS.get(f'{title}, {group}', '')}."
+                    f"wins than published ({text}; {share_sentence(wins, losses, share, total)}); "
+                    f"beyond noise there are {clear} wins, {lost} losses{where} and {even} ties"
+                    f"{REASONS.get(f'{title}, {group}', '')}."
                 )
     return markdown_table(["win-lose-tie", "ours (beyond noise)", "published"], rows), remarks
 
@@ -296,10 +306,11 @@ def sweep_table(results: Results) -> tuple[str, list[str]]:
     return markdown_table(header, rows), remarks
 
 
-def report(results: Results, options: argparse.Namespace) -> str:
+def report(results: Results, options: argparse.Namespace, out_of_time: bool) -> str:
     """Write everything as Markdown."""
     counts, remarks = counts_table(results)
     sweep, more = sweep_table(results)
+    cost = "Not measured: no time was left." if out_of_time else cost_report(options)
     gains = {
         group: max(
             (
@@ -351,7 +362,7 @@ Between the smallest and the largest mean of a row lies its swing.
 
 ## Cost
 
-{cost_report(options)}"""
+{cost}"""
 
 
 def main() -> None:
@@ -373,6 +384,7 @@ def main() -> None:
     options.tasks = options.tasks if fields else 0
     store = Store("papers_fctree", options.reuse)
     results = Results(store, options)
+    started = time.monotonic()
     problems = run(
         store,
         results.jobs(),
@@ -380,7 +392,8 @@ def main() -> None:
         work=evaluate_fold,
         compile_all=compile_all,
     )
-    text = report(results, options)
+    limit = np.inf if options.max_minutes is None else 60.0 * options.max_minutes
+    text = report(results, options, time.monotonic() - started >= limit)
     finish(text, [*missing, *more, *problems], options.write, store, options.size)
 
 

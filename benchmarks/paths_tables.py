@@ -24,6 +24,7 @@ class Kind:
     """A kind of figure on two-class tasks, and where it stands in the published tables."""
 
     value: str
+    meaning: str
     first: int
     spaces: tuple[str, str] = SPACES
     title: str = "paths"
@@ -34,8 +35,10 @@ class Kind:
         return PUBLISHED[name][self.first : self.first + 2]
 
 
-MACHINE = Kind("auc", 0)
-ALIGNMENT = Kind("alignment", 2, ("rootless", "original"), "paths without roots", "paths")
+MACHINE = Kind("auc", "area under the curve", 0)
+ALIGNMENT = Kind(
+    "alignment", "alignment", 2, ("rootless", "original"), "paths without roots", "paths"
+)
 
 
 class Figures:
@@ -105,8 +108,8 @@ def direction_sentence(figures: Figures, kind: Kind) -> str:
         paths, original = (figures.mean("uci", name, f"{kind.value} {s}") for s in kind.spaces)
         same += (paths > original) == np.greater(*kind.published(name))
     return (
-        f"Paths against original columns: {tally(found)} on {len(names)} sets. The better mean is "
-        f"the published one's on {same} of them."
+        f"Paths against original columns, {kind.meaning}: {tally(found)} on {len(names)} sets. The "
+        f"better mean is the published one's on {same} of them."
     )
 
 

@@ -23,10 +23,10 @@ CHAPTERS = {
 # What stands on top of everything: the sentences of a page that one of these matches.
 FINDINGS = {
     "constructive": r"Beside the published errors: [^.]*\.|Plain .*? beside scikit-learn's [^.]*\.",
-    "paths": r"Paths against original columns: [^.]*\.",
+    "paths": r"Paths against original columns[^:]*: [^.]*\.",
     "fctree": r"FCT against original, \w+: .*(?=\.)",
     "recursive": r"Beside [^,]*, the best recursion is lower on [^)]*\)",
-    "landmarks": r"[\w. ]+: kernel features are [^;]*(?=;)",
+    "landmarks": (r"[\w. ]+: kernel features are [^;]*(?=;)|Beside the published errors: [^.]*\."),
     "speed": r"\d+ of \d+ bars hold",
     "speed_growth": r"\d+ of \d+ bars hold",
     "speed_paths": r"\d+ of \d+ bars hold",

@@ -13,7 +13,15 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import friedmanchisquare, rankdata, studentized_range, ttest_rel, wilcoxon
+from scipy.stats import (
+    binomtest,
+    fisher_exact,
+    friedmanchisquare,
+    rankdata,
+    studentized_range,
+    ttest_rel,
+    wilcoxon,
+)
 
 LEVEL = 0.05
 
@@ -30,6 +38,26 @@ def wilcoxon_p(ours: np.ndarray, theirs: np.ndarray) -> float:
     if not len(ours) or not np.any(ours != theirs):
         return 1.0
     return float(wilcoxon(ours, theirs).pvalue)
+
+
+def share_sentence(wins: int, losses: int, share: float, total: int) -> str:
+    """Say how often chance makes two shares of wins differ so much: ours and a published one.
+
+    Parameters
+    ----------
+    wins, losses : int
+        Ours.
+    share : float
+        Published share of wins.
+    total : int
+        Number of published wins and losses; 0 where it is not known, and the share is a guess.
+    """
+    if total:
+        theirs = round(share * total)
+        p = fisher_exact([[wins, losses], [theirs, total - theirs]]).pvalue
+        return f"two shares that differ so much have p = {p:.2g} by Fisher's exact test"
+    p = binomtest(wins, max(1, wins + losses), 0.5).pvalue
+    return f"a share so far from one half has p = {p:.2g} by the sign test"
 
 
 def wilcoxon_sentence(ours: np.ndarray, theirs: np.ndarray, published: str = "") -> str:

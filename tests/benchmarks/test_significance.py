@@ -12,6 +12,7 @@ from significance import (
     holm,
     rank_methods,
     ranking_sentences,
+    share_sentence,
     t_test,
     wilcoxon_p,
     wilcoxon_sentence,
@@ -103,3 +104,9 @@ def test_cliques_are_the_longest_runs_within_the_critical_difference():
             if not any((a, b) != (i, j) and a <= i and b >= j for a, b in runs)
         ]
         assert cliques(found._replace(critical=critical)) == longest
+
+
+def test_shares_that_differ_by_chance_and_not():
+    assert "p = 0.15 by Fisher" in share_sentence(20, 19, 23 / 33, 33)
+    assert "p = 1 by Fisher" in share_sentence(10, 10, 0.5, 20)
+    assert "p = 0.0013 by the sign test" in share_sentence(2, 16, 0.5, 0)
