@@ -55,6 +55,12 @@ GRIDS: dict[str, tuple[dict, ...]] = {
     "sklearn RF": _LEAVES,
     "sklearn ET": _LEAVES,
 }
+# Whose time of a fit is compared.
+RIVALS = {
+    "our boosting": "sklearn HGB",
+    "our Extra-Trees": "sklearn ET",
+    "our forest": "sklearn RF",
+}
 TUNED = " (tuned)"
 # AdaBoost.MH knows classes alone: its own part of the page.
 ADABOOST = Learner(
@@ -63,6 +69,7 @@ ADABOOST = Learner(
     {"loss": "adaboost_mh", "learning_rate": 1.0, "early_stopping": False},
 )
 SMALL_ROWS = 2000
+FEW_ROWS = 500
 Cells = dict[tuple[str, str], list[Settings]]
 
 
@@ -135,6 +142,9 @@ def tuned_part(cells: Cells, store: Store, options: argparse.Namespace) -> str:
     text = f"""## AdaBoost.MH
 
 {markdown_table(["mean rank, sets with classes", *both, "sets"], boosted)}
+
+Its rounds multiply the weights of wrong rows without end, so its votes are sure of themselves,
+right or wrong: the log loss counts that, the error does not.
 """
     if not options.tuned:
         return text
@@ -188,23 +198,50 @@ def rank_rows(
     return rows
 
 
-def alone(measured: dict[str, np.ndarray], labels: list[str]) -> str:
+def alone(measured: dict[str, np.ndarray], sets: dict[str, list[str]], labels: list[str]) -> str:
     """Say where each of our learners stands if it is the only one of ours."""
     others = [i for i, label in enumerate(labels) if not label.startswith("our ")]
-    found = np.concatenate([measured[value] for value in ("error", "rmse") if value in measured])
-    found = found[np.isfinite(found).all(axis=1)]
+    values = [value for value in ("error", "rmse") if value in measured]
+    found = np.concatenate([measured[value] for value in values])
+    n_rows = np.array([manifest()[name]["n_rows"] for value in values for name in sets[value]])
+    complete = np.isfinite(found).all(axis=1)
+    found, n_rows = found[complete], n_rows[complete]
     if not others or not len(found):
         return ""
     lines = []
     for i, label in enumerate(labels):
         if i not in others:
-            ranks = rankdata(found[:, [i, *others]], axis=1).mean(axis=0)
-            best = int(ranks[1:].argmin())
-            lines.append(
-                f"- {label} alone among the others: mean rank {ranks[0]:.2f} on {len(found)} sets; "
-                f"the best other, {labels[others[best]]}, has {ranks[1 + best]:.2f}."
+            ranks = rankdata(found[:, [i, *others]], axis=1)
+            ours, *theirs = ranks.mean(axis=0)
+            best = int(np.argmin(theirs))
+            rival = labels[others[best]]
+            line = (
+                f"- {label} alone among the others: mean rank {ours:.2f} on {len(found)} sets; "
+                f"the best other, {rival}, has {theirs[best]:.2f}."
             )
+            if ours > theirs[best]:
+                line += by_rows(ranks[:, [0, 1 + best]], n_rows, rival)
+            lines.append(line)
     return "\n".join(lines)
+
+
+def by_rows(ranks: np.ndarray, n_rows: np.ndarray, rival: str) -> str:
+    """Say on how large sets a learner of ours is behind another one, and ahead of it."""
+    parts = {
+        f"with fewer than {FEW_ROWS} rows": n_rows < FEW_ROWS,
+        f"with {FEW_ROWS} to {SMALL_ROWS}": (n_rows >= FEW_ROWS) & (n_rows < SMALL_ROWS),
+        "with more": n_rows >= SMALL_ROWS,
+    }
+    said = [
+        f"{ours:.2f} and {theirs:.2f} on the {rows.sum()} sets {title}"
+        for title, rows in parts.items()
+        if rows.any()
+        for ours, theirs in [ranks[rows].mean(axis=0)]
+    ]
+    return (
+        f" By size, its rank and that of {rival} are {', '.join(said)}: formulas have more ways to "
+        "fit few rows by chance than columns have."
+    )
 
 
 def value_table(cells: Cells, store: Store, sets: list[str], labels: list[str], value: str) -> str:
@@ -221,6 +258,26 @@ def value_table(cells: Cells, store: Store, sets: list[str], labels: list[str], 
                 texts[best] = f"**{texts[best]}**"
         rows.append([name + " †" * (name in SAME_ROWS), *texts])
     return markdown_table(["set", *labels], rows)
+
+
+def time_sentences(cells: Cells, store: Store, options: argparse.Namespace) -> str:
+    """Say how many times as long as the fastest other our learners take, in the middle."""
+    labels = options.learners
+    taken = means(cells, store, options.sets, labels, "fit_seconds")
+    others = [i for i, label in enumerate(labels) if not label.startswith("our ")]
+    if not others:
+        return ""
+    lines = [
+        f"- {label}: {np.exp(np.nanmean(np.log(taken[:, i] / taken[:, j]))):.1f} times as long as "
+        f"{labels[j]} (geometric mean over sets)."
+        for i, label in enumerate(labels)
+        if i not in others
+        for j in others
+        if labels[j] == RIVALS.get(label)
+    ]
+    if lines:
+        lines.append("- Ours score many formulas in every node, where the others score columns.")
+    return "\n".join(lines)
 
 
 def report(cells: Cells, store: Store, options: argparse.Namespace) -> str:
@@ -258,7 +315,7 @@ mean ± standard error. All at their defaults but where said. Threads: {options.
 
 {ranks}
 
-{alone(measured, labels)}
+{alone(measured, sets, labels)}
 
 {ranking_part(cells, store, options, labels, "ranks")}
 
@@ -266,6 +323,8 @@ mean ± standard error. All at their defaults but where said. Threads: {options.
 {tables}
 
 ## Seconds of a fit
+
+{time_sentences(cells, store, options)}
 
 {value_table(cells, store, options.sets, labels, "fit_seconds")}
 """
