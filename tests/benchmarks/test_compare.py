@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from types import SimpleNamespace
 
 import compare_features
 import numpy as np
@@ -81,16 +82,28 @@ def test_no_columns_leave_the_original_ones(tmp_path, monkeypatch):
 
 
 def test_the_sentence_about_peers():
+    errors = SimpleNamespace(why_behind=lambda rival: f" {rival} is ahead.")
     labels = ["original", "AutoFeatures", "openfe", "gplearn"]
     pairs = {("original", "AutoFeatures"): 0.01, ("AutoFeatures", "openfe"): 0.2}
     ranking = Ranking(labels, np.array([3.5, 1.5, 3.0, 2.0]), 16, 1.2, 0.01, pairs)
-    assert summary_of(ranking, "Boosting") == (
+    assert summary_of(ranking, "Boosting", errors) == (
         "Boosting: mean rank of AutoFeatures 1.50, of the best peer, gplearn, 2.00, of the "
         "original columns 3.50; on 16 sets it differs beyond chance from original (p = 0.01)."
     )
+    behind = ranking._replace(ranks=np.array([3.5, 2.1, 3.0, 2.0]))
+    assert summary_of(behind, "Boosting", errors).endswith(" gplearn is ahead.")
     alike = ranking._replace(pairs={})
-    assert "from none of them." in summary_of(alike, "Boosting")
-    assert not summary_of(ranking._replace(labels=["original", "a", "b", "c"]), "Boosting")
+    assert "from none of them." in summary_of(alike, "Boosting", errors)
+    assert not summary_of(ranking._replace(labels=["original", "a", "b", "c"]), "Boosting", errors)
+
+
+def test_why_a_peer_is_ahead():
+    errors = Errors.__new__(Errors)
+    errors.methods = ["original", "AutoFeatures", "gplearn"]
+    errors.scores = lambda: np.array([[0.4, 0.1, 0.2], [0.3, 0.3, 0.3], [0.2, 0.2, 0.1]])
+    said = errors.why_behind("gplearn")
+    assert "as it is on 2 sets (gplearn on 1)" in said
+    assert "its error is 0.63 times theirs, with gplearn 0.63 times." in said
 
 
 def test_a_job_of_ours(tmp_path, monkeypatch):
