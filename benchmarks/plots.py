@@ -102,14 +102,16 @@ def draw_pairs(
     axes.plot([low, high], [low, high], **PALE)
     axes.scatter(theirs, ours, s=18)
     far = np.argsort(-np.nan_to_num(np.abs(ours - theirs)))[:5]
-    for place in far:
-        # Beside the point, away from the diagonal.
-        above = ours[place] >= theirs[place]
-        axes.annotate(
+    line, nearest = 0.035 * (high - low), {True: -np.inf, False: -np.inf}
+    for place in far[np.argsort(ours[far])]:
+        # Beside the point, away from the diagonal, and a line above the name below.
+        above = bool(ours[place] >= theirs[place])
+        level = max(ours[place] + (0.2 if above else -1.0) * line, nearest[above] + line)
+        nearest[above] = level
+        axes.text(
+            theirs[place] + (-0.4 if above else 0.4) * line,
+            level,
             names[place],
-            (theirs[place], ours[place]),
-            xytext=(-5, 4) if above else (5, -8),
-            textcoords="offset points",
             ha="right" if above else "left",
             fontsize=7,
         )
