@@ -67,6 +67,7 @@ def fitted(
     originals = [SimpleNamespace(name=name, kind="number", source=name) for name in names]
     constructed = [SimpleNamespace(name=c, kind="formula", source="forest") for c in columns]
     return SimpleNamespace(
+        cv=5,
         task_=task,
         target_name_=target,
         scoring_=scoring,

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.model_selection import TimeSeriesSplit
 from tests.report.cases import fitted
 
 from featurewright.report import render, summarize, write_report
@@ -66,6 +67,15 @@ def test_one_fold_has_no_spread():
     assert summary["measured"].startswith("One fold")
     assert "across folds" not in render(summary)
     assert summarize(fitted())["measured"].startswith("Means of 5 folds")
+
+
+def test_folds_in_time_order_are_told():
+    model = fitted()
+    assert "after theirs in time" not in summarize(model)["measured"]
+    model.cv = TimeSeriesSplit(5)
+    summary = summarize(model)
+    assert "nor the model saw and that come after theirs in time." in summary["measured"]
+    assert "after theirs in time" in render(summary)
 
 
 def test_verdict_without_any_method():

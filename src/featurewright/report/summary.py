@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import TimeSeriesSplit
 
 import featurewright
 from featurewright.expressions import Feature
@@ -83,7 +84,9 @@ def summarize(model: Any) -> dict[str, Any]:
             "lower_is_better": score.lower_is_better,
         },
         "folds": len(model.gain_per_fold_),
-        "measured": _how_measured(len(model.gain_per_fold_), _short_of_time(model.results_)),
+        "measured": _how_measured(
+            len(model.gain_per_fold_), _short_of_time(model.results_), _in_order(model.cv)
+        ),
         "best_method": str(model.best_method_),
         "before": _amount(score, model.baseline_score_, _spread_of(estimators, "before")),
         "after": _amount(score, model.score_, _spread_of(estimators, "after")),
@@ -139,9 +142,15 @@ def _spread_of(estimators: Sequence[dict[str, Any]], when: str) -> float | None:
     return float(estimators[0][when]["spread"]) if known else None
 
 
-def _how_measured(n_folds: int, short_of_time: bool) -> str:
+def _in_order(folds: Any) -> bool:
+    """Tell whether every fold is scored on rows that come after those it learned from."""
+    return isinstance(folds, TimeSeriesSplit)
+
+
+def _how_measured(n_folds: int, short_of_time: bool, in_order: bool) -> str:
     """Say what scores are means of, and what their errors are."""
-    seen = "every score is measured on rows that neither the features nor the model saw"
+    later = " and that come after theirs in time" if in_order else ""
+    seen = f"every score is measured on rows that neither the features nor the model saw{later}"
     if n_folds < 2:
         return (
             f"One fold{', as there was no time for more' * short_of_time}: {seen}, but the "
