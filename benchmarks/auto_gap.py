@@ -48,6 +48,7 @@ KINDS = {
 }
 MAX_COLUMNS = 100
 LEAST_ROWS = 200
+HALF = 0.5
 LEAST_GAP = 0.1
 SMALL_ROWS, SMALL_TIMES = 1000, 4  # below, test parts are small: so many times as many splits
 WRITE = ROOT / "docs" / "results" / "auto_gap.md"
@@ -102,10 +103,20 @@ def best_of(name: str, store: Store, options: argparse.Namespace) -> tuple[str, 
     return label, found[label]
 
 
+def behind_sentence(shares: dict[str, float], worse: list[str]) -> str:
+    """Name the sets where features close less than half of the gap, and where they do harm."""
+    few = [f"{name} ({share:.2f})" for name, share in shares.items() if share < HALF]
+    return (
+        f"Less than half: {', '.join(few) or 'none'}. Worse than the linear model: "
+        f"{', '.join(worse) or 'none'}."
+    )
+
+
 def report(store: Store, options: argparse.Namespace) -> str:
     """Write everything as Markdown."""
     rows: dict[bool, list[list[str]]] = {True: [], False: []}
-    shares: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    shares: dict[str, dict[str, float]] = {kind: {} for kind in KINDS}
+    worse: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for name in options.sets:
         label, best = best_of(name, store, options)
         jobs = {kind: auto_jobs(name, kind, options) for kind in KINDS}
@@ -121,7 +132,9 @@ def report(store: Store, options: argparse.Namespace) -> str:
             cells.append(show(errors[kind], 3))
             if is_open:
                 cells.append(f"{closed[kind]:.2f}")
-                shares[kind].append(closed[kind])
+                shares[kind][name] = closed[kind]
+            if errors[kind].mean() > linear.mean():
+                worse[kind].append(name)
         methods = {(store.get(job) or {}).get("method", "") for job in jobs["all methods"]}
         seconds = column(store, jobs["all methods"], "fit_seconds")
         rows[is_open].append([*cells, "; ".join(sorted(methods)), f"{seconds.mean():.0f}"])
@@ -129,8 +142,9 @@ def report(store: Store, options: argparse.Namespace) -> str:
     for kind in KINDS:
         header += [kind, "share"]
     means = "\n".join(
-        f"- {kind}: mean share {np.mean(found):.2f}, median {np.median(found):.2f}, "
-        f"over {len(found)} sets."
+        f"- {kind}: mean share {np.mean([*found.values()]):.2f}, median "
+        f"{np.median([*found.values()]):.2f}, over {len(found)} sets. "
+        f"{behind_sentence(found, worse[kind])}"
         for kind, found in shares.items()
         if found
     )

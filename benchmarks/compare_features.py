@@ -17,7 +17,7 @@ from auto_runs import target_of
 from compare_tables import report
 from data import load, present, split_rows
 from pages import add_size_options, settle_page, settle_sizes
-from peers import PINS, Answer, run_library
+from peers import ABSENT, PINS, Answer, run_library
 from runner import Settings, Store, Values, add_common_options, finish, make_model, run
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
@@ -140,6 +140,8 @@ def work(settings: Settings) -> Values:
                 columns = own_columns(settings, task, rows)
             else:
                 columns = Answer("", columns.train, columns.test, 0.0, 0.0)
+            if columns.reason == ABSENT:  # no result: it may be there the next time
+                raise RuntimeError(f"{family} is {ABSENT}")
             if columns.reason:
                 return values | {"reason": columns.reason, "fit_seconds": settings["limit"]}
             values[kind] = error_under(kind, task, columns, y[train], y[test])

@@ -57,9 +57,9 @@ GRIDS: dict[str, tuple[dict, ...]] = {
 }
 # Whose time of a fit is compared.
 RIVALS = {
-    "our boosting": "sklearn HGB",
-    "our Extra-Trees": "sklearn ET",
-    "our forest": "sklearn RF",
+    "our boosting": ("sklearn HGB", "LightGBM"),
+    "our Extra-Trees": ("sklearn ET",),
+    "our forest": ("sklearn RF",),
 }
 TUNED = " (tuned)"
 # AdaBoost.MH knows classes alone: its own part of the page.
@@ -143,8 +143,9 @@ def tuned_part(cells: Cells, store: Store, options: argparse.Namespace) -> str:
 
 {markdown_table(["mean rank, sets with classes", *both, "sets"], boosted)}
 
-Its rounds multiply the weights of wrong rows without end, so its votes are sure of themselves,
-right or wrong: the log loss counts that, the error does not.
+The published algorithm, without the early stopping that our boosting has: its rounds multiply the
+weights of wrong rows without end, so it fits wrong labels, and its votes are sure of themselves,
+right or wrong, which the log loss counts most.
 """
     if not options.tuned:
         return text
@@ -199,13 +200,14 @@ def rank_rows(
 
 
 def alone(measured: dict[str, np.ndarray], sets: dict[str, list[str]], labels: list[str]) -> str:
-    """Say where each of our learners stands if it is the only one of ours."""
+    """Say where each of our learners stands if it is the only one of ours; no repeated rows."""
     others = [i for i, label in enumerate(labels) if not label.startswith("our ")]
     values = [value for value in ("error", "rmse") if value in measured]
     found = np.concatenate([measured[value] for value in values])
-    n_rows = np.array([manifest()[name]["n_rows"] for value in values for name in sets[value]])
-    complete = np.isfinite(found).all(axis=1)
-    found, n_rows = found[complete], n_rows[complete]
+    names = [name for value in values for name in sets[value]]
+    n_rows = np.array([manifest()[name]["n_rows"] for name in names])
+    counts = np.isfinite(found).all(axis=1) & [name not in SAME_ROWS for name in names]
+    found, n_rows = found[counts], n_rows[counts]
     if not others or not len(found):
         return ""
     lines = []
@@ -232,16 +234,15 @@ def by_rows(ranks: np.ndarray, n_rows: np.ndarray, rival: str) -> str:
         f"with {FEW_ROWS} to {SMALL_ROWS}": (n_rows >= FEW_ROWS) & (n_rows < SMALL_ROWS),
         "with more": n_rows >= SMALL_ROWS,
     }
-    said = [
-        f"{ours:.2f} and {theirs:.2f} on the {rows.sum()} sets {title}"
-        for title, rows in parts.items()
-        if rows.any()
-        for ours, theirs in [ranks[rows].mean(axis=0)]
-    ]
-    return (
-        f" By size, its rank and that of {rival} are {', '.join(said)}: formulas have more ways to "
-        "fit few rows by chance than columns have."
+    means = {title: ranks[rows].mean(axis=0) for title, rows in parts.items() if rows.any()}
+    said = ", ".join(
+        f"{ours:.2f} and {theirs:.2f} on the {parts[title].sum()} sets {title}"
+        for title, (ours, theirs) in means.items()
     )
+    behind = [ours - theirs for ours, theirs in means.values()]
+    reason = ": formulas have more ways to fit few rows by chance than columns have"
+    fewer_is_worse = len(behind) > 1 and behind == sorted(behind, reverse=True)
+    return f" By size, its rank and that of {rival} are {said}{reason if fewer_is_worse else ''}."
 
 
 def value_table(cells: Cells, store: Store, sets: list[str], labels: list[str], value: str) -> str:
@@ -261,7 +262,7 @@ def value_table(cells: Cells, store: Store, sets: list[str], labels: list[str], 
 
 
 def time_sentences(cells: Cells, store: Store, options: argparse.Namespace) -> str:
-    """Say how many times as long as the fastest other our learners take, in the middle."""
+    """Say how many times as long as others of their kind our learners take, in the middle."""
     labels = options.learners
     taken = means(cells, store, options.sets, labels, "fit_seconds")
     others = [i for i, label in enumerate(labels) if not label.startswith("our ")]
@@ -273,7 +274,7 @@ def time_sentences(cells: Cells, store: Store, options: argparse.Namespace) -> s
         for i, label in enumerate(labels)
         if i not in others
         for j in others
-        if labels[j] == RIVALS.get(label)
+        if labels[j] in RIVALS.get(label, ())
     ]
     if lines:
         lines.append("- Ours score many formulas in every node, where the others score columns.")

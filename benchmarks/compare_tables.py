@@ -47,9 +47,10 @@ class Errors:
         scores = self.scores()
         ours, theirs, base = (scores[:, self.methods.index(m)] for m in (OURS, rival, BASE))
         return (
-            f" {OURS} leaves the error of the {BASE} columns as it is on "
-            f"{int((ours == base).sum())} sets ({rival} on {int((theirs == base).sum())}), for it "
-            f"takes only columns whose gain its folds prove; over all sets its error is "
+            f" {OURS} has the same error as the {BASE} columns on {int((ours == base).sum())} "
+            f"sets ({rival} on {int((theirs == base).sum())}), since it keeps them where its folds "
+            f"prove no gain, and a higher one on {int((ours > base).sum())} "
+            f"({int((theirs > base).sum())}); over all sets its error is "
             f"{mean_ratio(ours, base):.2f} times theirs, with {rival} "
             f"{mean_ratio(theirs, base):.2f} times."
         )
@@ -109,11 +110,25 @@ def summary_of(ranking: Ranking, title: str, errors: Errors) -> str:
         for pair, p in ranking.pairs.items()
         if OURS in pair and p < LEVEL and (other := next(n for n in pair if n != OURS)) in rivals
     ]
+    far = [n for n in sorted(rivals) if abs(ranks[n] - ranks[OURS]) > ranking.critical]
     return (
         f"{title}: mean rank of {OURS} {ranks[OURS]:.2f}, of the best peer, {best}, "
         f"{ranks[best]:.2f}, of the {BASE} columns {ranks[BASE]:.2f}; on {ranking.n_sets} sets it "
-        f"differs beyond chance from {', '.join(apart) or 'none of them'}."
+        f"differs beyond chance from {', '.join(apart) or 'none of them'} by Wilcoxon's test with "
+        f"Holm's correction, from {', '.join(far) or 'none of them'} by Nemenyi's."
     ) + (errors.why_behind(best) if ranks[best] < ranks[OURS] else "")
+
+
+def behind_original(ranking: Ranking) -> str:
+    """Name our methods that are ranked behind the original columns; "" without any."""
+    ranks = dict(zip(ranking.labels, ranking.ranks, strict=True))
+    behind = [f"{n} ({ranks[n]:.2f})" for n in ranks if n not in PINS and ranks[n] > ranks[BASE]]
+    if not behind:
+        return ""
+    return (
+        f"Behind the {BASE} columns ({ranks[BASE]:.2f}): {', '.join(behind)}. A method by itself "
+        f"adds or replaces columns without asking whether that helps this model: {OURS} asks."
+    )
 
 
 def reason_of(found: dict | None) -> str:
@@ -151,6 +166,7 @@ def report(cells: Cells, store: Store, options: argparse.Namespace) -> str:
             text += [
                 ranking_sentences(ranking),
                 summary_of(ranking, title, errors),
+                behind_original(ranking),
                 shown(path, f"mean ranks, {title.lower()}"),
             ]
             best = ranking.ranks == ranking.ranks.min()

@@ -33,14 +33,14 @@ COMPARISONS = {
     ),
 }
 _SLOW = (
-    ": the rule multiplies the weight of every operator drawn by 0.37 (no gain) to 0.61 (one bit), "
-    "so weights part slowly"
+    "; the published rule, as we read it, multiplies the weight of every operator drawn by 0.37 "
+    "(no gain) to 0.61 (one bit), so weights part slowly"
 )
 REASONS = {
     "tree on FCT against tree on unweighted FCT, balanced": _SLOW,
     "FCTree against FCTree without weighting, balanced": _SLOW,
     "FCTree itself against SVM on original, skewed": (
-        ": leaves of a tree that is not pruned are pure, and rank rows coarsely"
+        "; leaves of a tree that is not pruned are pure, and rank rows coarsely"
     ),
 }
 PUBLISHED_SWING = {"balanced": 5.0, "skewed": 6.0}

@@ -282,7 +282,7 @@ def worse_ones(table: Table, options: argparse.Namespace) -> str:
             lines.append(f"- {title(name)} ({', '.join(worse)}): {why(table, name, worse)}.")
     if not lines:
         return ""
-    compared = len(options.learners) * len(names)
+    compared = sum(bool(table.against_published(a, n)) for a in options.learners for n in names)
     return "\n".join(
         [
             f"\nWhat is known of the worse ones. Of {compared} comparisons, about "
@@ -312,7 +312,7 @@ def why(table: Table, name: str, worse: list[str]) -> str:
             together = np.ma.corrcoef(np.ma.masked_invalid([peer, *errors]))[0, 1:].mean()
             text += f" (errors over the splits have a correlation of {together:.2f} with its own)"
         if table.against_published(peer_of(control), name) != "loss":
-            text += ", so the splits do not explain it"
+            text += ", so the splits do not explain it, and what does is not known"
         found.append(text)
     if "tree" in worse and published("tree", name) < published("RF", name):
         tree, forest = (table.means(label, [name])[0] for label in ("tree", "RF"))

@@ -20,6 +20,7 @@ from fctree_cost import cost_report
 from fctree_published import COMPARISONS, PUBLISHED_SWING, REASONS
 from pages import add_size_options, settle_page, settle_sizes
 from runner import (
+    NO_VALUE,
     Settings,
     Store,
     Values,
@@ -264,6 +265,9 @@ def counts_table(results: Results) -> tuple[str, list[str]]:
         for title, (ours, theirs, published) in COMPARISONS.items():
             text, share, total = published[group]
             count = results.count(group, ours, theirs)
+            if not sum(count.plain):
+                rows.append([f"{title}, {group}", NO_VALUE, text])
+                continue
             rows.append([f"{title}, {group}", str(count), text])
             if count.share < share - 0.05:
                 wins, losses, _ = count.plain

@@ -198,8 +198,8 @@ cannot learn the concept.
 ## ML-kNN on sets with several labels, micro-averaged AUROC
 
 {"As many trees as the kernel needs" if options.full else f"{options.label_trees} trees"}, 10
-neighbours, the sets' own split. Our rcv1v2, in a full run, has 944 of the 47,236 columns and a
-split of our own: its figures do not compare.
+neighbours, the sets' own split. Our rcv1v2 has 944 of the 47,236 columns and a split of
+our own: its figures do not compare, and sentences leave it out.
 
 {section(figures, "labels", labels)}
 

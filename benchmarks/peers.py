@@ -48,6 +48,9 @@ class Answer:
     memory: float = np.nan
 
 
+ABSENT = "not installed"
+
+
 def folder_of(library: str) -> Path:
     """Give the folder of a peer's environment."""
     return Path(os.environ.get("FEATUREWRIGHT_PEERS", ROOT / ".venv-peers")) / library
@@ -122,7 +125,7 @@ def run_library(
         Rows, seconds and memory, or the reason why there are none.
     """
     if not is_there(library):
-        return Answer("not installed")
+        return Answer(ABSENT)
     if not np.isfinite(rows[0]).all() or not np.isfinite(rows[2]).all():
         return Answer("missing values")
     with tempfile.TemporaryDirectory() as name:

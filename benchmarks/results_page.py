@@ -23,7 +23,7 @@ CHAPTERS = {
 # What stands on top of everything: the sentences of a page that one of these matches.
 FINDINGS = {
     "constructive": r"Beside the published errors: [^.]*\.|Plain .*? beside scikit-learn's [^.]*\.",
-    "paths": r"Paths against original columns[^:]*: [^.]*\.",
+    "paths": r"Paths[\w ]* against original columns[^:]*: [^.]*\.",
     "fctree": r"FCT against original, \w+: .*(?=\.)",
     "recursive": r"Beside [^,]*, the best recursion is lower on [^)]*\)",
     "landmarks": (r"[\w. ]+: kernel features are [^;]*(?=;)|Beside the published errors: [^.]*\."),
@@ -34,6 +34,7 @@ FINDINGS = {
     "compare_features": r"[\w ]+: mean rank of AutoFeatures .*(?=\.)",
     "learners": r"our [\w-]+ alone among the others: .*",
     "auto_gap": r"(?:50 formulas|all methods): mean share .*(?=\.)",
+    "auto_noise": r"Columns were kept for nothing in .*|Nothing was kept in any of .*",
     "auto_mixed": r"\d+ better, \d+ within noise, \d+ worse|claimed minus real .*(?=\.)",
 }
 WORDS = """Words and signs of the tables: RF is a random forest, ET Extra-Trees, HGB scikit-learn's

@@ -55,9 +55,11 @@ def share_sentence(wins: int, losses: int, share: float, total: int) -> str:
     if total:
         theirs = round(share * total)
         p = fisher_exact([[wins, losses], [theirs, total - theirs]]).pvalue
-        return f"two shares that differ so much have p = {p:.2g} by Fisher's exact test"
+        chance = ", which chance explains" if p >= LEVEL else ""
+        return f"two shares that differ so much have p = {p:.2g} by Fisher's exact test{chance}"
     p = binomtest(wins, max(1, wins + losses), 0.5).pvalue
-    return f"a share so far from one half has p = {p:.2g} by the sign test"
+    chance = ", which chance explains" if p >= LEVEL else ""
+    return f"a share so far from one half has p = {p:.2g} by the sign test{chance}"
 
 
 def wilcoxon_sentence(ours: np.ndarray, theirs: np.ndarray, published: str = "") -> str:
@@ -186,5 +188,6 @@ def ranking_sentences(ranking: Ranking) -> str:
     return (
         f"{ranking.n_sets} sets; Friedman's test: p = {ranking.friedman:.2g}; Nemenyi's critical "
         f"difference of mean ranks at 5%: {ranking.critical:.2f}. Pairs apart by Wilcoxon's test "
-        f"with Holm's correction: {'; '.join(apart) or 'none'}."
+        f"with Holm's correction: {'; '.join(apart) or 'none'}. The bars of the plot join what "
+        "Nemenyi's difference does not part, which is another test: the two may disagree."
     )

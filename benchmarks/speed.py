@@ -173,7 +173,7 @@ def add_speed_options(parser: argparse.ArgumentParser, quick: str, full: str) ->
 def finish_lines(
     title: str, intro: str, lines: list[Line], options: argparse.Namespace, known: str = ""
 ) -> None:
-    """Print and write the page of some lines, with what is known of the bars that are missed.
+    """Print and write the page of some lines, with what is known of those that favour others.
 
     Leaves with 1 if a bar is missed, or nothing was measured at all, and that is asked for.
     """
@@ -182,10 +182,8 @@ def finish_lines(
     missed = [line.work for line in lines if not line.passed]
     n_bars = sum(line.bar is not None for line in lines)
     verdict = f"{n_bars - len(missed)} of {n_bars} bars hold." if n_bars else ""
-    if missed and not options.full:
-        verdict += " Bars are set for a full run."
     verdict += "".join(f"\n- Missed: {work}." for work in missed)
-    if missed and known:
+    if known:
         verdict += f"\n\n{known}"
     text = f"# {title}\n\n{intro}\n\n{table}\n\n{verdict}".rstrip()
     print(text)
@@ -378,7 +376,12 @@ def main() -> None:
     with threadpool_limits(max(options.threads)):
         lines = [line for group in groups if group in options.only for line in measures[group]()]
     counts = ", ".join(f"{n} at {size}" for size, n in trees.items())
-    intro = f"Trees in fits: {counts}; the median of {options.repeats} turns, side by side."
+    intro = f"""Trees in fits: {counts}; the median of {options.repeats} turns, side by side.
+{"" if options.full else "Bars are set for a full run, which has more trees."}
+Numbers with × are our time over theirs. K is the search budget (formulas scored at a node), f the
+number of columns, D the most symbols of a formula. Row × candidate: seconds of a fit over the rows
+of all inner nodes times K; with halving (`halving="auto"`) most candidates see some of the rows
+only, so that a pair costs less."""
     finish_lines("Speed beside scikit-learn", intro, lines, options, known_reasons(lines))
 
 

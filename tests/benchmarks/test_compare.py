@@ -12,7 +12,7 @@ import numpy as np
 import peer_worker
 import pytest
 import runner
-from compare_tables import MODELS, Errors, report, summary_of
+from compare_tables import MODELS, Errors, behind_original, report, summary_of
 from peers import Answer
 from runner import Store, run
 from significance import Ranking
@@ -88,13 +88,21 @@ def test_the_sentence_about_peers():
     ranking = Ranking(labels, np.array([3.5, 1.5, 3.0, 2.0]), 16, 1.2, 0.01, pairs)
     assert summary_of(ranking, "Boosting", errors) == (
         "Boosting: mean rank of AutoFeatures 1.50, of the best peer, gplearn, 2.00, of the "
-        "original columns 3.50; on 16 sets it differs beyond chance from original (p = 0.01)."
+        "original columns 3.50; on 16 sets it differs beyond chance from original (p = 0.01) "
+        "by Wilcoxon's test with Holm's correction, from openfe, original by Nemenyi's."
     )
     behind = ranking._replace(ranks=np.array([3.5, 2.1, 3.0, 2.0]))
     assert summary_of(behind, "Boosting", errors).endswith(" gplearn is ahead.")
     alike = ranking._replace(pairs={})
-    assert "from none of them." in summary_of(alike, "Boosting", errors)
+    assert "from none of them by Wilcoxon's" in summary_of(alike, "Boosting", errors)
     assert not summary_of(ranking._replace(labels=["original", "a", "b", "c"]), "Boosting", errors)
+
+
+def test_methods_behind_the_original_columns():
+    labels = ["original", "RST", "paths", "gplearn"]
+    ranking = Ranking(labels, np.array([2.0, 3.5, 1.0, 3.5]), 16, 1.2, 0.01, {})
+    assert behind_original(ranking).startswith("Behind the original columns (2.00): RST (3.50). ")
+    assert behind_original(ranking._replace(ranks=np.array([3.0, 2.0, 1.0, 4.0]))) == ""
 
 
 def test_why_a_peer_is_ahead():
@@ -102,7 +110,8 @@ def test_why_a_peer_is_ahead():
     errors.methods = ["original", "AutoFeatures", "gplearn"]
     errors.scores = lambda: np.array([[0.4, 0.1, 0.2], [0.3, 0.3, 0.3], [0.2, 0.2, 0.1]])
     said = errors.why_behind("gplearn")
-    assert "as it is on 2 sets (gplearn on 1)" in said
+    assert "on 2 sets (gplearn on 1)" in said
+    assert "a higher one on 0 (0)" in said
     assert "its error is 0.63 times theirs, with gplearn 0.63 times." in said
 
 
