@@ -304,8 +304,8 @@ def worse_than_published(store: Store, cells: Cells) -> str:
   and ask for two rows. The published noise is not known either."""
     if several:
         text += f"""
-  Where {_SEVERAL} and more kinds are worse on one set ({", ".join(several)}), our splits may be harder
-  than the published ones, of which ours are a part at most."""
+  Where {_SEVERAL} and more kinds are worse on a set ({", ".join(several)}), our splits may be
+  harder than the published ones, of which ours are a part at most."""
     return text
 
 
