@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from plots import Curve, draw_curves, draw_pairs, drawing
+from plots import Curve, draw_curves, draw_pairs, drawing, log_ticks
 
 from featurewright import ForestPathEncoder
 from featurewright.datasets import make_sin_inverse
@@ -43,24 +43,30 @@ def kernel_plot(path: Path, n_trees: int) -> None:
     encoder = ForestPathEncoder(n_trees, random_state=0).fit(X, y)
     low, high = X[:, 1].min(), X[:, 1].max()
     first, last = X[:, 0].min(), X[:, 0].max()
-    across, up = np.linspace(first, last, GRID), np.linspace(low, high, GRID)
+    # The boundary is complex near zero: as much room for every doubling of x.
+    across, up = np.geomspace(first, last, GRID), np.linspace(low, high, GRID)
     cells = np.stack([part.ravel() for part in np.meshgrid(across, up)], axis=1)
     kernel = encoder.kernel(cells, np.array(POINTS))
-    curve = np.linspace(first, last, 2000)
-    with drawing(path, 2, 2, size=(3.4, 2.4)) as grid:
+    curve = np.geomspace(first, last, 2000)
+    with drawing(path, 2, 2, size=(3.6, 2.6)) as grid:
         for axes, point, values in zip(grid.ravel(), POINTS, kernel.T, strict=True):
-            axes.imshow(
+            picture = axes.pcolormesh(
+                across,
+                up,
                 values.reshape(GRID, GRID),
-                origin="lower",
-                extent=(first, last, low, high),
-                aspect="auto",
                 cmap="Blues",
                 vmin=0,
                 vmax=1,
-                interpolation="nearest",
+                rasterized=True,
             )
             axes.plot(curve, np.sin(1 / curve), color="0.3", linewidth=0.6)
-            axes.plot(*point, marker="x", color="tab:red")
-            axes.set(xlim=(first, last), ylim=(low, high))
+            axes.plot(*point, marker="o", markersize=6, color="tab:red", markeredgecolor="white")
+            axes.set(xscale="log", xlim=(first, last), ylim=(low, high))
             axes.set_title(f"kernel with ({point[0]:g}, {point[1]:g})", fontsize=8)
+            log_ticks(axes.xaxis)
             axes.tick_params(labelsize=7)
+            axes.set_xlabel("x", fontsize=7)
+            axes.set_ylabel("y", fontsize=7)
+        bar = grid[0, 0].figure.colorbar(picture, ax=list(grid.ravel()), shrink=0.8)
+        bar.set_label("share of nodes shared", fontsize=7)
+        bar.ax.tick_params(labelsize=7)
