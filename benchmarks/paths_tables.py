@@ -260,10 +260,8 @@ def draw_plots(figures: Figures, options: argparse.Namespace) -> None:
 def wilcoxon_over_sets(figures: Figures, experiment: str, value: str, published: str) -> str:
     """Test paths against original columns over the sets, as published."""
     spaces = ALIGNMENT.spaces if value == "alignment" else SPACES
-    pair = [
-        np.array([figures.mean(experiment, n, f"{value} {s}") for n in figures.done(experiment)])
-        for s in spaces
-    ]
+    names = [name for name in figures.done(experiment) if name not in LARGE_LABELS]
+    pair = [np.array([figures.mean(experiment, n, f"{value} {s}") for n in names]) for s in spaces]
     return wilcoxon_sentence(*pair, published)
 
 
