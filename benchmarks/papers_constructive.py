@@ -7,7 +7,8 @@ iterations and 50 splits of small sets, 10 of large ones: ``--full``. The defaul
 
 The artificial sets are drawn anew for every split (``ringnorm:fresh``). ``ringnorm`` is one sample
 of as many rows, which all splits part: what is special about its rows stays in the mean, however
-many splits there are.
+many splits there are. The published errors of these sets are of one table too: how much that
+makes them vary is measured and counts as noise (``table_noise.py``).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+import table_noise
 from data import FRESH, HOLDOUTS, SMALL_TRAINING, fresh_sets, manifest, present, sample_of
 from pages import add_size_options, settle_page, settle_sizes
 from runner import (
@@ -143,10 +145,29 @@ def in_rounds(cells: dict[tuple[str, str], list[Settings]]) -> list[Settings]:
     return [jobs[i] for i in range(longest) for jobs in cells.values() if i < len(jobs)]
 
 
+def noise_jobs(options: argparse.Namespace) -> dict[tuple[str, str], Settings]:
+    """List the jobs that tell how much the errors on artificial sets vary with the table."""
+    made = learners(options.trees, options.iterations)
+    kinds = {name.removesuffix(FRESH) for name in options.sets} & set(SMALL_TRAINING)
+    return {
+        (label, kind): table_noise.settings_of(made[label], kind)
+        for kind in sorted(kinds)
+        for label in options.learners
+    }
+
+
 class Table:
     """The results of all cells, in %."""
 
-    def __init__(self, cells: dict[tuple[str, str], list[Settings]], store: Store) -> None:
+    def __init__(
+        self,
+        cells: dict[tuple[str, str], list[Settings]],
+        store: Store,
+        noise: dict[tuple[str, str], Settings] | None = None,
+    ) -> None:
+        self.spreads = {
+            key: 100 * column(store, [job], "spread")[0] for key, job in (noise or {}).items()
+        }
         self.errors = {key: 100 * column(store, jobs, "error") for key, jobs in cells.items()}
         self.test_rows = {key: column(store, jobs, "n_test") for key, jobs in cells.items()}
 
@@ -169,17 +190,27 @@ class Table:
         share = max(errors.mean(), 0.1) / 100
         return 100 * float(np.sqrt(share / np.nansum(self.test_rows[label, name])))
 
+    def table_noise(self, label: str, name: str) -> float:
+        """Return by how much an error varies with the table of an artificial set, else 0."""
+        spread = self.spreads.get((label.split(",", 1)[0], name.removesuffix(FRESH)), 0.0)
+        rows = self.test_rows.get((label, name), np.array([np.nan]))
+        return float(np.nan_to_num(spread / np.sqrt(np.nanmax(rows)))) if spread else 0.0
+
     def beside_published(self, label: str, name: str) -> tuple[float, float]:
         """Return the difference to the published figure and its standard error.
 
         A peer stands beside the figure of its learner. The published splits are taken to vary as
-        ours do.
+        ours do. The published table of an artificial set is one, and so is ours unless every split
+        has a fresh one.
         """
         errors = self.get(label, name)
         theirs = n_splits(name, SMALL_SPLITS, LARGE_SPLITS)
-        more = np.sqrt(1 + np.isfinite(errors).sum() / theirs)
+        more = 1 + np.isfinite(errors).sum() / theirs
+        n_tables = 1 if name.endswith(FRESH) else 2
+        variance = more * self.noise(label, name) ** 2
+        variance += n_tables * self.table_noise(label, name) ** 2
         difference = mean_and_error(errors)[0] - published(label.split(",", 1)[0], name)
-        return difference, self.noise(label, name) * float(more)
+        return difference, float(np.sqrt(variance))
 
     def against_published(self, label: str, name: str) -> str:
         """Say how a cell stands beside the published figure."""
@@ -272,6 +303,25 @@ def sentences(table: Table, options: argparse.Namespace) -> list[str]:
     return lines
 
 
+def table_sentence(table: Table, options: argparse.Namespace) -> str:
+    """Say how much errors vary with the table of an artificial set; empty where there is none."""
+    found = []
+    for name in (name for name in options.sets if name.removesuffix(FRESH) in SMALL_TRAINING):
+        noise = [table.table_noise(label, name) for label in options.learners]
+        noise = [value for value in noise if value]
+        if noise:
+            found.append(f"{title(name)} {min(noise):.2f} to {max(noise):.2f}")
+    if not found:
+        return ""
+    return f"""
+The published splits of an artificial set part one table, and so do ours of another unless they are
+fresh. Rows that are hard whatever a learner is trained on are counted in every split, so errors
+vary from table to table by a standard deviation, in points and by learner, of
+{"; ".join(found)}.
+It is measured by what {table_noise.MODELS} models of unlike training rows mistake together, counts
+as noise, and is shared by all learners of a set."""
+
+
 def worse_ones(table: Table, options: argparse.Namespace) -> str:
     """Write what is known of errors above the published ones; empty if there are none."""
     names = [name for name in options.sets if name != "isolet_part1"]
@@ -354,7 +404,7 @@ What construction adds to the error, in points (below 0: it helps):
 
 Within noise: closer than two standard errors (of the paired splits; of counting mistakes where
 there are fewer than three splits). The published figures' own noise is not known; it is taken to be
-what ours would be with as many splits as theirs.
+what ours would be with as many splits as theirs.{table_sentence(table, options)}
 
 {lines}
 {worse_ones(table, options)}"""
@@ -392,9 +442,12 @@ def main() -> None:
     settle_page(options, options.page)
     options.sets, missing = present(options.sets)
     store = Store("papers_constructive", options.reuse)
-    cells = plan(options)
-    problems = missing + run(store, in_rounds(cells), max_minutes=options.max_minutes)
-    finish(report(Table(cells, store), options), problems, options.write, store, options.size)
+    cells, noise = plan(options), noise_jobs(options)
+    limit = {"max_minutes": options.max_minutes}
+    problems = missing + run(store, noise.values(), work=table_noise.measure, **limit)
+    problems += run(store, in_rounds(cells), **limit)
+    text = report(Table(cells, store, noise), options)
+    finish(text, problems, options.write, store, options.size)
 
 
 if __name__ == "__main__":

@@ -167,8 +167,63 @@ def _what_is_left(cells: dict[tuple[str, str], list[Settings]], store: Store, se
         f"cut) and on {int((after[there] < best).sum())} with the best recursion; higher there: "
         f"{', '.join(higher) or 'none'}. Even the best recursion raises the loss on "
         f"{', '.join(harmed) or 'no set'}. The better the linear models are without it, the less "
-        "is left for a recursion to gain; why it does harm there is not known."
+        "is left for a recursion to gain."
     )
+
+
+def _three(cells: dict[tuple[str, str], list[Settings]], store: Store, name: str) -> Any:
+    """Give the losses without recursion, after one and after the last: training, held out, apart.
+
+    Returns
+    -------
+    ndarray of shape (3, 3, n_splits)
+        One row for each way to measure.
+    """
+    held_out = [column(store, cells["rst", name], key) for key in ("loss_0", "loss_1", "last")]
+    training = [column(store, cells["training", name], key) for key in ("loss_0", "loss_1", "last")]
+    # Without a recursion there is none to learn apart.
+    apart = [column(store, cells["apart", name], key) for key in ("loss_1", "loss_2")]
+    return np.array([training, held_out, [held_out[0], *apart]])
+
+
+def reasons_table(cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any) -> str:
+    """Lay out the losses that tell why a recursion does harm."""
+    rows = []
+    for name in sets:
+        ways = np.array(
+            [[mean_and_error(case)[0] for case in way] for way in _three(cells, store, name)]
+        )
+        rows.append([name, *(", ".join(f"{loss:.3f}" for loss in way) for way in ways)])
+    return markdown_table(["none, one, last", "training rows", "held out", "held out, apart"], rows)
+
+
+def reasons_sentences(cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any) -> str:
+    """Say of each set on which even the best recursion raises the loss what the table tells."""
+    lines = []
+    for name in sets:
+        training, held_out, apart = _three(cells, store, name)
+        best = column(store, cells["rst", name], "best")
+        raised, noise = mean_and_error(best - held_out[0])
+        if not raised > 0:
+            continue
+        if raised <= 2 * np.nan_to_num(noise):
+            lines.append(
+                f"{name}: {raised:+.3f} ± {noise:.3f}, within two standard errors of none."
+            )
+            continue
+        by_apart = float(np.nanmean(apart[2] - held_out[0]))
+        by_last = float(np.nanmean(held_out[2] - held_out[0]))
+        if np.nanmean(training[2] - training[0]) >= 0:
+            lines.append(f"{name}: the loss rises on the training rows too: columns are missed.")
+            continue
+        lines.append(
+            f"{name}: it falls on the rows it is learned from, so that it fits them too closely, "
+            f"and members are calibrated on them: after the last recursion {by_last:+.3f}, with "
+            f"recursions of their own in each fold {by_apart:+.3f}."
+        )
+    if not lines:
+        return "The best recursion raises the loss on no set."
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def forest_table(cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any) -> str:

@@ -8,6 +8,7 @@ import data
 import numpy as np
 import papers_constructive as page
 import pytest
+import table_noise
 
 ROWS = {"waveform": 5000, "twonorm": 10000, "ringnorm": 10000}
 
@@ -78,3 +79,53 @@ def test_nothing_is_said_where_nothing_is_worse():
     options = SimpleNamespace(sets=["ringnorm"], learners=["RF"])
     table = made_table({("RF", "ringnorm"): np.array([5.0, 6.0, 7.0])})
     assert page.worse_ones(table, options) == ""
+
+
+def test_spread_of_a_learner_that_is_always_wrong_on_the_same_rows():
+    wrong = np.zeros((3, 100), dtype=bool)
+    wrong[:, :20] = True
+    assert table_noise.spread(wrong) == pytest.approx(np.sqrt(0.2 * 0.8))  # as of one draw of rows
+
+
+def test_no_spread_where_mistakes_have_nothing_in_common():
+    wrong = np.random.default_rng(0).random((4, 200_000)) < 0.2
+    assert table_noise.spread(wrong) < 0.02
+
+
+def test_spread_tells_how_errors_vary_between_tables():
+    """Against the obvious way: many tables, many models on each, the spread of their means."""
+    rng = np.random.default_rng(0)
+    chances = np.where(rng.random(2_000_000) < 0.1, 0.7, 0.02)  # few hard rows, many easy ones
+    tables = chances.reshape(1000, 2000)
+    means = np.mean([(rng.random(tables.shape) < tables).mean(axis=1) for _ in range(50)], axis=0)
+    wrong = rng.random((4, 200_000)) < chances[:200_000]
+    assert table_noise.spread(wrong) / np.sqrt(2000) == pytest.approx(means.std(), rel=0.1)
+
+
+def test_measure_counts_models_of_unlike_rows():
+    learner = page.learners(5, 5)["RF"]
+    settings = table_noise.settings_of(learner, "twonorm:fresh")
+    assert settings["params"]["n_estimators"] == 5
+    values = table_noise.measure(settings)
+    assert 0.03 < values["error"] < 0.3
+    assert 0.0 < values["spread"] < np.sqrt(values["error"] * (1 - values["error"]))
+
+
+def test_the_table_is_noise_beside_the_published_error():
+    errors = 4.08 + 0.3 + np.resize([-0.1, 0.1], 50)
+    fresh, one = made_table({("RF", "twonorm:fresh"): errors, ("RF", "twonorm"): errors}), {}
+    assert fresh.against_published("RF", "twonorm:fresh") == "loss"
+    fresh.spreads = {("RF", "twonorm"): 1.0}  # a tenth of a point for the 100 rows of made_table
+    for name in ("twonorm:fresh", "twonorm"):
+        split = fresh.noise("RF", name) * np.sqrt(2)
+        _, noise = fresh.beside_published("RF", name)
+        one[name] = noise**2 - split**2
+    assert one["twonorm:fresh"] == pytest.approx(0.01)  # the published table
+    assert one["twonorm"] == pytest.approx(0.02)  # and ours
+    options = SimpleNamespace(sets=["twonorm"], learners=["RF"])
+    assert "twonorm 0.10 to 0.10" in page.table_sentence(fresh, options)
+
+
+def test_no_sentence_on_tables_where_none_is_artificial():
+    options = SimpleNamespace(sets=["vehicle"], learners=["RF"])
+    assert page.table_sentence(made_table({("RF", "vehicle"): [20.0]}), options) == ""

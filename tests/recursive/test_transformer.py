@@ -14,6 +14,7 @@ from sklearn.datasets import load_iris, make_classification, make_regression
 
 from featurewright import RecursiveSelectiveTransformer
 from featurewright.recursive.naming import component_names, unique_names
+from featurewright.recursive.steps import Plane, Problem, is_stochastic, recurse
 
 IRIS, SPECIES = load_iris(return_X_y=True, as_frame=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
@@ -224,11 +225,55 @@ def test_same_seed_same_result_for_any_n_jobs(solver, loss):
     assert_array_equal(one.history_["validation_loss"], two.history_["validation_loss"])
 
 
-def test_many_rows_take_the_stochastic_solver():
+@pytest.mark.parametrize(("loss", "expected"), [("squared_hinge", "liblinear"), ("hinge", "sgd")])
+def test_many_rows_take_the_stochastic_solver_where_liblinear_is_slow(loss, expected):
     X, y = make_classification(10_200, 5, random_state=0)
-    auto, sgd, exact = (
-        RecursiveSelectiveTransformer(1, solver=solver, random_state=0).fit(X, y).transform(X)
+    made = {
+        solver: RecursiveSelectiveTransformer(1, solver=solver, loss=loss, random_state=0)
+        .fit(X, y)
+        .transform(X)
         for solver in ("auto", "sgd", "liblinear")
-    )
-    assert_array_equal(auto, sgd)
-    assert not np.allclose(auto, exact)
+    }
+    other = "sgd" if expected == "liblinear" else "liblinear"
+    assert_array_equal(made["auto"], made[expected])
+    assert not np.allclose(made["auto"], made[other])
+
+
+@pytest.mark.parametrize(
+    ("loss", "shape", "expected"),
+    [
+        ("squared_hinge", (10_000_000, 10), False),
+        ("squared_hinge", (10_000_001, 10), True),
+        ("squared_hinge", (10_001, 10_002), True),
+        ("hinge", (10_000, 10), False),
+        ("hinge", (10_001, 10), True),
+    ],
+)
+def test_when_gradients_are_stochastic(loss, shape, expected):
+    assert is_stochastic("auto", loss, shape) is expected
+    assert is_stochastic("sgd", loss, shape)
+    assert not is_stochastic("liblinear", loss, shape)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("regression", [False, True])
+def test_stochastic_steps_do_not_run_away_on_projected_columns(regression, is_sparse):
+    rng = np.random.RandomState(0)
+    X = rng.rand(3000, 12)
+    y = X[:, 0] + 2 * X[:, 1] - X[:, 2] + 0.1 * rng.randn(3000)
+    y = (y - y.mean()) / y.std() if regression else np.where(y > np.median(y), 1.0, -1.0)
+    columns = sparse.csr_matrix(X) if is_sparse else X
+    losses = {
+        stochastic: [
+            loss
+            for _, loss in recurse(
+                columns,
+                Problem(y, 0),
+                None,
+                Plane(regression, stochastic, 1.0, "squared_hinge", "stretch", None),
+                [10, 8, 7],
+            )
+        ]
+        for stochastic in (False, True)
+    }
+    assert max(losses[True]) < 2 * losses[False][0]  # steps of the usual size: 100 times

@@ -26,7 +26,6 @@ from featurewright.recursive.members import fit_member, join_probabilities, log_
 from featurewright.recursive.schedule import check_memory, plan_sizes
 from featurewright.recursive.steps import (
     LOSSES,
-    MANY_ROWS,
     NORMS,
     PROJECTIONS,
     SOLVERS,
@@ -34,6 +33,7 @@ from featurewright.recursive.steps import (
     Plane,
     Problem,
     Weights,
+    is_stochastic,
     recurse,
 )
 from featurewright.tables import (
@@ -109,17 +109,17 @@ class RecursiveSelective(BaseEstimator):
             target = (target - center) / spread
         else:
             self._check_variety(target)
+        self._schema = schema
+        self._inputs = learn_inputs(matrix, schema, self.scale)
+        n_columns = len(self._inputs.factor)
         plane = Plane(
             regression,
-            self.solver == "sgd" or (self.solver == "auto" and len(target) > MANY_ROWS),
+            is_stochastic(self.solver, self.loss, (len(target), n_columns)),
             self.C,
             self.loss,
             self.projection,
             self.normalize,
         )
-        self._schema = schema
-        self._inputs = learn_inputs(matrix, schema, self.scale)
-        n_columns = len(self._inputs.factor)
         sizes = plan_sizes(n_columns, self.keep, self.n_recursions)
         n_parts = self._n_parts(len(target)) if self.n_recursions == "auto" else 0
         check_memory(n_columns, sizes, self._n_problems(), n_parts)
@@ -219,7 +219,7 @@ class RecursiveSelective(BaseEstimator):
         problems = self._problems(train.target, plane)
         if plane.regression:
             columns = _product(train.columns, matrices[0])
-            model = plane.model(columns.shape, problems[0].seed)
+            model = plane.model(columns, problems[0].seed)
             model.fit(columns, problems[0].target, sample_weight=train.weights)
             wrong = model.predict(_product(test.columns, matrices[0])) - test.target
             return float(np.average(wrong**2, weights=test.weights))

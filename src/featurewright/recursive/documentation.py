@@ -26,8 +26,9 @@ C : float, default=1.0
 loss : {"squared_hinge", "hinge"}, default="squared_hinge"
     Loss of the linear SVM; of linear support vector regression, the squared or the absolute error.
 solver : {"auto", "liblinear", "sgd"}, default="auto"
-    "auto" uses liblinear up to 10,000 rows and above a stochastic gradient with the hinge loss (the
-    absolute error in regression).
+    How the linear SVM is fitted. "sgd" is a stochastic gradient with the hinge loss (the absolute
+    error in regression). "auto" takes it above 10,000 rows where `loss` is "hinge", where there are
+    more columns than rows, or where the table has more than 100 million cells; else liblinear.
 validation : int, float or "auto", default="auto"
     What is held out where `n_recursions` is "auto": so many folds in turn, or a share of the rows
     once. "auto" is five folds up to 3,000 rows and a fifth of the rows above.

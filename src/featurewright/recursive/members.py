@@ -35,7 +35,7 @@ def fit_member(
         return NeverMember()
     settings = {} if weights is None else {"sample_weight": weights}
     if estimator is None:
-        model = plane.model(columns.shape, problem.seed)
+        model = plane.model(columns, problem.seed)
         if rarest == 1:
             # One row cannot be in two folds: a linear model that needs none.
             model = LogisticRegression(C=plane.C)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import issparse
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.svm import LinearSVC, LinearSVR
 
@@ -20,11 +21,29 @@ PROJECTIONS = ("stretch", "diagonal", "orthogonal")
 NORMS = (None, "unit", "max")
 LOSSES = ("squared_hinge", "hinge")
 SOLVERS = ("auto", "liblinear", "sgd")
-MANY_ROWS = 10_000  # above, stochastic gradients take over
+_MANY_ROWS = 10_000  # above, stochastic gradients take over from coordinate descent
+_MANY_CELLS = 100_000_000  # above, liblinear's copy of the rows takes gigabytes
 _BITS = 14  # of the largest weight that are kept
 # Newton steps end close to the best weights anyway; coordinate descent would take very long.
 _TOLERANCE, _DUAL_TOLERANCE = 1e-12, 1e-4
 _MANY_COLUMNS = 1_000  # above, and with fewer rows, coordinate descent is the faster one
+
+
+def is_stochastic(solver: str, loss: str, shape: tuple[int, int]) -> bool:
+    """Tell whether the linear model is fitted by stochastic gradients.
+
+    The publication does so above 10,000 rows. With the squared hinge loss, liblinear's Newton steps
+    take no longer there and end at the best weights.
+    """
+    if solver != "auto":
+        return solver == "sgd"
+    too_large = _needs_dual(loss, shape) or shape[0] * shape[1] > _MANY_CELLS
+    return shape[0] > _MANY_ROWS and too_large
+
+
+def _needs_dual(loss: str, shape: tuple[int, int]) -> bool:
+    """Tell whether liblinear has to descend by coordinates, or is much faster so."""
+    return loss == "hinge" or shape[1] > max(shape[0], _MANY_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -40,19 +59,26 @@ class Plane:
 
     def uses_dual(self, shape: tuple[int, int]) -> bool:
         """Tell whether liblinear descends by coordinates in random order."""
-        many_columns = shape[1] > max(shape[0], _MANY_COLUMNS)
-        return not self.stochastic and (self.loss == "hinge" or many_columns)
+        return not self.stochastic and _needs_dual(self.loss, shape)
 
-    def model(self, shape: tuple[int, int], seed: int) -> Any:
-        """Make the linear model that is not fitted yet."""
+    def model(self, columns: Any, seed: int) -> Any:
+        """Make the linear model for some columns; it is not fitted yet."""
         if self.stochastic:
             make, loss = (
                 (SGDRegressor, "epsilon_insensitive")
                 if self.regression
                 else (SGDClassifier, "hinge")
             )
-            return make(loss=loss, alpha=1.0 / (self.C * shape[0]), random_state=seed, average=True)
-        dual = self.uses_dual(shape)
+            return make(
+                loss=loss,
+                alpha=1.0 / (self.C * columns.shape[0]),
+                # Projected columns may be large: steps of the usual size would run away.
+                learning_rate="adaptive",
+                eta0=1.0 / (_mean_square_length(columns) or 1.0),
+                random_state=seed,
+                average=True,
+            )
+        dual = self.uses_dual(columns.shape)
         tolerance = _DUAL_TOLERANCE if dual else _TOLERANCE
         common = {"C": self.C, "dual": dual, "tol": tolerance, "random_state": seed}
         if self.regression:
@@ -76,7 +102,7 @@ def fit_weights(
     target = problem.target
     if not plane.regression and np.all(target == target[0]):
         return np.zeros(columns.shape[1]), 0.0  # a class that the training part does not have
-    model = plane.model(columns.shape, problem.seed)
+    model = plane.model(columns, problem.seed)
     model.fit(columns, target, sample_weight=weights)
     w = np.asarray(model.coef_, dtype=np.float64).ravel()
     if not np.isfinite(w).all():
@@ -151,6 +177,12 @@ def _project(
     if plane.projection == "diagonal":
         return block * np.abs(w)
     return block + np.outer(block @ w, w)
+
+
+def _mean_square_length(columns: Any) -> float:
+    """Give the mean over rows of the sum of their squared entries."""
+    squares = columns.multiply(columns) if issparse(columns) else np.square(columns)
+    return float(squares.sum()) / columns.shape[0]
 
 
 def rounded(w: Matrix) -> Matrix:
