@@ -20,6 +20,7 @@ from recursive_tables import (
     CANDIDATES,
     COMPARED,
     FORESTS,
+    MORE_ROWS,
     PUBLISHED,
     against_sentence,
     candidates_table,
@@ -29,6 +30,7 @@ from recursive_tables import (
     reasons_sentences,
     reasons_table,
     recursion_plot,
+    rows_table,
     sizes_of,
 )
 from runner import (
@@ -76,6 +78,12 @@ class Split(NamedTuple):
     n_classes: int
 
 
+ROWS = """
+Few rows are another reason. Sets that this run cuts, with more of their rows (one split, one or two
+recursions):
+
+{}
+"""
 CUT = "Rows are drawn once with seed 0; of olivetti_faces the first ten people are taken."
 
 
@@ -241,6 +249,8 @@ def plan(options: argparse.Namespace) -> dict[tuple[str, str], list[Settings]]:
             cells[method, name] = jobs_of(name, QUICK[name], options, method=method)
         if name in FORESTS:
             cells["forest", name] = jobs_of(name, COMPARED[name], options, forest=True)[:2]
+        for rows, recursions in () if options.full else MORE_ROWS.get(name, ()):
+            cells[f"{rows} rows", name] = jobs_of(name, (rows, recursions, 1), options)
     for label, candidate in CANDIDATES.items():
         for name in options.sets:
             if name in COMPARED:
@@ -308,7 +318,7 @@ truth about new rows ("apart"); without recursion, after one and after the last.
 {reasons_table(cells, store, sets)}
 
 {reasons_sentences(cells, store, sets)}
-
+{"" if options.full else ROWS.format(rows_table(cells, store, sets))}
 ## The form of the projection
 
 The article does not say how the selected columns are projected. Each cell has the log loss after

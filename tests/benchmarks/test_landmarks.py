@@ -1,5 +1,7 @@
 """What the page on kernel features says of cells that are worse than published."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import papers_landmarks
 import pytest
@@ -26,3 +28,18 @@ def test_cells_that_are_worse_are_named(errors):
 def test_few_splits_say_nothing(errors):
     errors.update(banana=np.array([1.0, 2.0]), heart=np.array([1.0, np.nan, 2.0]))
     assert "Too few splits" in papers_landmarks.worse_than_published(None, CELLS)
+
+
+def test_the_published_mean_has_noise_too(errors):
+    spread = np.resize([-1.0, 1.0], 100)
+    errors["heart"] = 17.9 + 0.25 + spread  # 2.5 standard errors of ours, 1.8 of both
+    assert "0 worse" in papers_landmarks.worse_than_published(None, CELLS)
+    errors["heart"] = 17.9 + 0.35 + spread
+    assert "1 worse" in papers_landmarks.worse_than_published(None, CELLS)
+
+
+def test_no_more_splits_than_published():
+    options = SimpleNamespace(jobs=1, runs=1, splits=30, studies=1)
+    sets = papers_landmarks.plan(options)["sets"]
+    assert len(sets["forest", "image"]) == 20
+    assert len(sets["forest", "heart"]) == 30

@@ -1,9 +1,11 @@
 """Sentences that pages make of what was measured."""
 
 import auto_gap
+import auto_mixed
 import auto_noise
 import papers_budget
 import pytest
+import recursive_tables
 
 
 class Found:
@@ -44,3 +46,45 @@ def test_sets_where_features_do_little_or_harm():
 )
 def test_curves_beside_the_published_words(label, letter, means, said):
     assert said in papers_budget.as_published(label, letter, means)
+
+
+def losses(none: float, one: float, last: float) -> dict[str, float]:
+    return {"loss_0": none, "loss_1": one, "last": last, "best": min(one, last)}
+
+
+def test_why_a_recursion_raises_the_loss():
+    """Too close a fit, columns that are missed, mere noise, and no harm at all."""
+    store = Found(
+        fit=losses(0.5, 0.6, 0.7),
+        fit_training=losses(0.4, 0.3, 0.2),
+        fit_apart={"loss_1": 0.51, "loss_2": 0.52},
+        missed=losses(0.5, 0.5, 0.6),
+        missed_training=losses(0.4, 0.4, 0.5),
+        missed_apart={"loss_1": 0.5, "loss_2": 0.6},
+        noisy_0=losses(0.5, 0.4, 0.4),
+        noisy_1=losses(0.5, 0.6, 0.7),
+        good=losses(0.5, 0.4, 0.3),
+    )
+    cells = {("rst", "noisy"): ["noisy_0", "noisy_1"]}
+    for name in ("fit", "missed", "good"):
+        cells["rst", name] = [name]
+    for name in ("fit", "missed", "good", "noisy"):
+        cells["training", name] = [f"{name}_training"] * len(cells["rst", name])
+        cells["apart", name] = [f"{name}_apart"] * len(cells["rst", name])
+    said = recursive_tables.reasons_sentences(cells, store, ["fit", "missed", "noisy", "good"])
+    fit, missed, noisy = (line for line in said.splitlines() if line.startswith("- "))
+    assert fit.startswith("- fit: +0.200; on the rows it is learned from it falls")
+    assert fit.endswith("calibration: +0.020.")
+    assert "missed: +0.100; on the training rows it rises too" in missed
+    assert noisy == "- noisy: +0.050 ± 0.150, within two standard errors of none."
+    assert "good" in recursive_tables.reasons_table(cells, store, ["good"])
+    none = recursive_tables.reasons_sentences(cells, store, ["good"])
+    assert none == "The last recursion raises the loss on no set."
+
+
+def test_claims_beside_what_held_out_rows_say():
+    gains = {"linear": [(0.2, 0.1), (0.0, 0.0)], "knn": [(0.1, 0.2), (0.3, 0.3)], "none": [(0, 0)]}
+    said = auto_mixed.honesty_sentence(gains)
+    assert said.startswith("Where something was kept (3 of 5 fits), the claimed gain was 0.2000")
+    assert "claimed minus real 0.0000 ± 0.0577 (linear 0.1000; knn -0.0500 ± 0.0500)" in said
+    assert auto_mixed.honesty_sentence({"linear": [(0.0, 0.0)]}) == "Nothing was kept anywhere."
