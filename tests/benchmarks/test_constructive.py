@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import constructive_tables as page
 import data
 import numpy as np
-import papers_constructive as page
+import papers_constructive
 import pytest
 import table_noise
 
@@ -103,7 +104,7 @@ def test_spread_tells_how_errors_vary_between_tables():
 
 
 def test_measure_counts_models_of_unlike_rows():
-    learner = page.learners(5, 5)["RF"]
+    learner = papers_constructive.learners(5, 5)["RF"]
     settings = table_noise.settings_of(learner, "twonorm:fresh")
     assert settings["params"]["n_estimators"] == 5
     values = table_noise.measure(settings)

@@ -288,3 +288,16 @@ def test_the_automatic_budget_grows_with_the_root_of_the_columns(name, loss, n_c
         for budget in ("auto", same_as)
     )
     check_same(automatic, given, X)
+
+
+@pytest.mark.parametrize(
+    ("loss", "rows", "other"), [("log_loss", 256, 1024), ("adaboost_mh", 1024, 256)]
+)
+def test_halving_begins_with_more_rows_where_weights_are_unlike(loss, rows, other):
+    X, y = make_ringnorm(2000, random_state=0)
+    automatic, given, more = (
+        make(CLASSIFIER, loss=loss, halving=halving, n_estimators=5, random_state=0).fit(X, y)
+        for halving in ("auto", rows, other)
+    )
+    check_same(automatic, given, X)
+    assert not np.array_equal(automatic.predict_proba(X), more.predict_proba(X))

@@ -16,6 +16,7 @@ from featurewright.constructive.losses import Loss
 from featurewright.constructive.rounds import Rounds
 from featurewright.estimators.base import ConstructiveLearner
 from featurewright.estimators.construction import (
+    VOTE_HALVING_ROWS,
     Construction,
     Limits,
     make_settings,
@@ -127,13 +128,17 @@ class BoostedTrees(ConstructiveLearner):
     def _limits(self) -> Limits:
         """Fill in the limits that depend on the loss."""
         depth, leaves, rows = self.max_depth, self.max_leaf_nodes, self.min_samples_leaf
+        halving = self.halving
         if self._votes:
             depth = 3 if depth is None and leaves is None else depth
             rows = 1 if rows is None else rows
+            halving = (
+                VOTE_HALVING_ROWS if isinstance(halving, str) and halving == "auto" else halving
+            )
         else:
             leaves = 31 if leaves is None and depth is None else leaves
             rows = 20 if rows is None else rows
-        return Limits(depth, leaves, self.min_samples_split, rows, self.min_gain, self.halving)
+        return Limits(depth, leaves, self.min_samples_split, rows, self.min_gain, halving)
 
     def _wanted_budget(self) -> int | str:
         """Fill in the budget that depends on the loss."""
