@@ -181,8 +181,9 @@ def _project(
 
 def _mean_square_length(columns: Any) -> float:
     """Give the mean over rows of the sum of their squared entries."""
-    squares = columns.multiply(columns) if issparse(columns) else np.square(columns)
-    return float(squares.sum()) / columns.shape[0]
+    if issparse(columns):
+        return float(columns.multiply(columns).sum()) / columns.shape[0]
+    return float(np.einsum("ij,ij->", columns, columns)) / columns.shape[0]  # without a copy
 
 
 def rounded(w: Matrix) -> Matrix:
