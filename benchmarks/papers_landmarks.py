@@ -294,7 +294,7 @@ def worse_than_published(store: Store, cells: Cells) -> str:
     judged = {}
     for (label, name), jobs in cells.items():
         ours, published = errors(store, jobs), PUBLISHED[label][SETS.index(name)]
-        if np.isfinite(ours).sum() >= _LEAST_SPLITS:
+        if np.isfinite(ours).sum() >= _LEAST_SPLITS and np.isfinite(published):
             # The published splits are taken to vary as ours do.
             mean, error = mean_and_error(ours)
             noise = error * np.sqrt(1 + np.isfinite(ours).sum() / published_splits(name))

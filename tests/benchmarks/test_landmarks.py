@@ -43,3 +43,10 @@ def test_no_more_splits_than_published():
     sets = papers_landmarks.plan(options)["sets"]
     assert len(sets["forest", "image"]) == 20
     assert len(sets["forest", "heart"]) == 30
+
+
+def test_what_was_not_published_is_not_compared(errors):
+    errors["banana"] = np.array([40.0, 41.0, 42.0])
+    cells = {("subspace", "banana"): ["banana"], ("forest", "heart"): ["heart"]}
+    said = papers_landmarks.worse_than_published(None, cells)
+    assert said.startswith("Beside the published errors: 0 better, 0 within noise, 1 worse.")

@@ -85,7 +85,10 @@ def summarize(model: Any) -> dict[str, Any]:
         },
         "folds": len(model.gain_per_fold_),
         "measured": _how_measured(
-            len(model.gain_per_fold_), _short_of_time(model.results_), _in_order(model.cv)
+            len(model.gain_per_fold_),
+            _short_of_time(model.results_),
+            _in_order(model.cv),
+            model.best_method_ != ORIGINAL,
         ),
         "best_method": str(model.best_method_),
         "before": _amount(score, model.baseline_score_, _spread_of(estimators, "before")),
@@ -147,15 +150,17 @@ def _in_order(folds: Any) -> bool:
     return isinstance(folds, TimeSeriesSplit)
 
 
-def _how_measured(n_folds: int, short_of_time: bool, in_order: bool) -> str:
+def _how_measured(n_folds: int, short_of_time: bool, in_order: bool, kept: bool) -> str:
     """Say what scores are means of, and what their errors are."""
     later = " and that come after theirs in time" if in_order else ""
     seen = f"every score is measured on rows that neither the features nor the model saw{later}"
     if n_folds < 2:
+        chosen = (
+            ", but the features were chosen by it too, which flatters them a little. ± is the "
+            "standard error of the gain, from parts of the fold's rows"
+        )
         return (
-            f"One fold{', as there was no time for more' * short_of_time}: {seen}, but the "
-            "features were chosen by it too, which flatters them a little. ± is the standard error "
-            "of the gain, from parts of the fold's rows. "
+            f"One fold{', as there was no time for more' * short_of_time}: {seen}{chosen * kept}. "
             f"{'Search longer' if short_of_time else 'Use more folds'} for a surer answer."
         )
     return (

@@ -91,7 +91,7 @@ class Archive:
             self._zip = zipfile.ZipFile(file)
         except DAMAGE as error:
             reason = f"it is no whole model file ({_reason(error)})"
-            raise broken(reason, "give what save wrote") from error
+            raise broken(reason, "give a file that save or fit --out wrote") from error
         self._members = {info.filename: info for info in self._zip.infolist()}
         self._check(self._zip.infolist(), max_bytes)
 

@@ -13,8 +13,8 @@ class ModelFileError(ValueError):
     >>> try:
     ...     load(io.BytesIO(b"not a model"))
     ... except ModelFileError as error:
-    ...     print(error)
-    Cannot load the model: it is no whole model file (File is not a zip file); give what save wrote.
+    ...     print(str(error).partition("; ")[0])
+    Cannot load the model: it is no whole model file (File is not a zip file)
     """
 
 
