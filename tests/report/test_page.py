@@ -65,6 +65,9 @@ def test_one_fold_has_no_spread():
     summary = summarize(model)
     assert summary["before"]["spread_text"] == summary["after"]["spread_text"] == ""
     assert summary["measured"].startswith("One fold")
+    assert "features were chosen by it too" in summary["measured"]
+    model.best_method_ = "original"
+    assert "chosen" not in summarize(model)["measured"]  # there are no features to flatter
     assert "across folds" not in render(summary)
     assert summarize(fitted())["measured"].startswith("Means of 5 folds")
 
