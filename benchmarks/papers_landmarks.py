@@ -307,10 +307,12 @@ def worse_than_published(store: Store, cells: Cells) -> str:
     several = [name for name, count in by_set.items() if count >= _SEVERAL]
     text = f"Beside the published errors: {tally(judged.values())}."
     if worse:
-        text += f""" Worse: {"; ".join(worse)}. Why is not known: the published trees are those of
-  another program (J48); choosing splits by the gain ratio, as it does, makes ours no better
-  (`criterion="gain_ratio"`). The noise of published errors is taken to be what ours would be
-  with as many splits."""
+        both_ways = list(judged.values()).count("win") >= len(worse)
+        text += f""" Worse: {"; ".join(worse)}.
+  {"Differences go both ways: the" if both_ways else "The"} published trees are those of another
+  program (J48). Choosing splits by the gain ratio, as it does, makes ours no better
+  (`criterion="gain_ratio"`); what does is not known. The noise of published errors is taken to be
+  what ours would be with as many splits."""
     if several:
         text += f"""
   Where {_SEVERAL} and more kinds are worse on a set ({", ".join(several)}), our splits may be

@@ -20,7 +20,9 @@ def errors(monkeypatch):
 def test_cells_that_are_worse_are_named(errors):
     said = papers_landmarks.worse_than_published(None, CELLS)
     assert said.startswith("Beside the published errors: 0 better, 1 within noise, 1 worse.")
-    assert "Worse: forest on heart. Why is not known" in said
+    assert "Worse: forest on heart.\n  The published trees" in said
+    errors["banana"] -= 2.0
+    assert "go both ways" in papers_landmarks.worse_than_published(None, CELLS)
     errors["heart"] = np.array([17.0, 18.0, 19.0])
     assert "Worse" not in papers_landmarks.worse_than_published(None, CELLS)
 
