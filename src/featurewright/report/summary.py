@@ -216,8 +216,8 @@ def _verdict(
         else:
             sentence = (
                 f"Keep the original columns: {tried} method{'s' * (tried != 1)} tried, and no "
-                f"constructed feature raised the held-out {score.name} of the {whom} beyond chance: "
-                "a gain counts where it is clearly above its error (±)."
+                f"constructed feature raised the held-out {score.name} of the {whom} beyond "
+                "chance: a gain counts where it is clearly above its error (±)."
             )
         return {"keep_original": True, "clear": not unproved, "sentence": sentence}
     columns = f"{n_new} constructed column{'s' * (n_new != 1)}"
