@@ -125,7 +125,7 @@ subsample : float, default=1.0
 halving : "auto", int or None, default="auto"
     A large node scores its candidates on a sample of so many rows first and only the better ones
     on more; None scores all candidates on all rows. "auto" begins with 256 rows, with
-    "adaboost_mh" with 1,024.
+    "adaboost_mh" with 4,096.
 early_stopping : bool or "auto", default="auto"
     Whether to hold rows out and stop when their loss no longer drops; "auto" does so from 10,000
     rows on.
