@@ -18,7 +18,7 @@ from runner import (
     show,
     tally,
 )
-from significance import wilcoxon_sentence
+from significance import beside_published, noise_of_both, wilcoxon_sentence
 
 SETS = (
     *("waveform", "twonorm", "ringnorm", "vehicle", "vowel"),
@@ -117,21 +117,15 @@ class Table:
         """
         errors = self.get(label, name)
         theirs = n_splits(name, SMALL_SPLITS, LARGE_SPLITS)
-        more = 1 + np.isfinite(errors).sum() / theirs
+        of_splits = noise_of_both(self.noise(label, name), int(np.isfinite(errors).sum()), theirs)
         n_tables = 1 if name.endswith(FRESH) else 2
-        variance = more * self.noise(label, name) ** 2
-        variance += n_tables * self.table_noise(label, name) ** 2
+        of_tables = np.sqrt(n_tables) * self.table_noise(label, name)
         difference = mean_and_error(errors)[0] - published(label.split(",", 1)[0], name)
-        return difference, float(np.sqrt(variance))
+        return difference, float(np.hypot(of_splits, of_tables))
 
     def against_published(self, label: str, name: str) -> str:
         """Say how a cell stands beside the published figure."""
-        difference, noise = self.beside_published(label, name)
-        if np.isnan(difference):
-            return ""
-        if abs(difference) <= 2 * noise:
-            return "draw"
-        return "win" if difference < 0 else "loss"
+        return beside_published(*self.beside_published(label, name))
 
     def compare(self, label: str, other: str, name: str) -> str:
         """Say how a learner stands beside another one on the splits of a set."""

@@ -42,7 +42,7 @@ from runner import (
     show,
     tally,
 )
-from significance import t_test, wilcoxon_sentence
+from significance import beside_published, noise_of_both, t_test, wilcoxon_sentence
 
 from featurewright.datasets import make_unit_square
 
@@ -295,11 +295,9 @@ def worse_than_published(store: Store, cells: Cells) -> str:
     for (label, name), jobs in cells.items():
         ours, published = errors(store, jobs), PUBLISHED[label][SETS.index(name)]
         if np.isfinite(ours).sum() >= _LEAST_SPLITS and np.isfinite(published):
-            # The published splits are taken to vary as ours do.
             mean, error = mean_and_error(ours)
-            noise = error * np.sqrt(1 + np.isfinite(ours).sum() / published_splits(name))
-            near = abs(mean - published) <= 2 * noise
-            judged[label, name] = "draw" if near else "win" if mean < published else "loss"
+            noise = noise_of_both(error, int(np.isfinite(ours).sum()), published_splits(name))
+            judged[label, name] = beside_published(mean - published, noise)
     if not judged:
         return "Too few splits to say which cells are worse than published."
     worse = [f"{label} on {name}" for (label, name), what in judged.items() if what == "loss"]

@@ -97,6 +97,28 @@ def t_test(ours: np.ndarray, theirs: np.ndarray, level: float = LEVEL) -> str:
     return "win" if difference.mean() < 0 else "loss"
 
 
+def noise_of_both(error: float, n_ours: int, n_published: int) -> float:
+    """Give the standard error of ours minus a published mean, whose splits vary as ours do.
+
+    Parameters
+    ----------
+    error : float
+        Standard error of our mean.
+    n_ours, n_published : int
+        Splits that the means are of.
+    """
+    return error * float(np.sqrt(1 + n_ours / n_published))
+
+
+def beside_published(difference: float, noise: float) -> str:
+    """Say whether an error minus the published one is a win, a draw within noise, or a loss."""
+    if np.isnan(difference):
+        return ""
+    if abs(difference) <= 2 * noise:
+        return "draw"
+    return "win" if difference < 0 else "loss"
+
+
 def deviations_apart(ours: np.ndarray, theirs: np.ndarray) -> str:
     """Judge higher-is-better scores: a win is a mean minus deviation above the other's plus it."""
     ours, theirs = pairs_of(ours, theirs)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import friedmanchisquare, rankdata, ttest_rel, wilcoxon
 from significance import (
+    beside_published,
     cliques,
     critical_difference,
     deviations_apart,
     holm,
+    noise_of_both,
     rank_methods,
     ranking_sentences,
     share_sentence,
@@ -110,3 +112,16 @@ def test_shares_that_differ_by_chance_and_not():
     assert "p = 0.15 by Fisher" in share_sentence(20, 19, 23 / 33, 33)
     assert "p = 1 by Fisher" in share_sentence(10, 10, 0.5, 20)
     assert "p = 0.0013 by the sign test" in share_sentence(2, 16, 0.5, 0)
+
+
+@pytest.mark.parametrize(
+    ("difference", "found"),
+    [(np.nan, ""), (0.19, "draw"), (-0.19, "draw"), (0.21, "loss"), (-0.21, "win")],
+)
+def test_beside_a_published_error(difference, found):
+    assert beside_published(difference, 0.1) == found
+
+
+def test_noise_of_ours_and_of_the_published_mean():
+    assert noise_of_both(0.1, 50, 50) == pytest.approx(0.1 * np.sqrt(2))
+    assert noise_of_both(0.1, 1, 10**9) == pytest.approx(0.1)
