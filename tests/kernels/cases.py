@@ -20,9 +20,10 @@ from tests.naive import split as naive
 from tests.naive.criteria import CLASS_CRITERIA
 from tests.naive.streams import Stream
 
-from featurewright.kernels.bins import EXACT_ROWS, THRESHOLDS
+from featurewright.kernels.bins import EXACT_ROWS
 from featurewright.kernels.criteria import RATIO, SQUARES
 from featurewright.kernels.split import refine_threshold, score_values
+from featurewright.kernels.thresholds import THRESHOLDS
 
 # Columns of which most rows have one value: that value, and the others.
 RARE = {

@@ -13,18 +13,14 @@ from tests.naive import bins as naive
 from featurewright.kernels.bins import (
     EXACT_ROWS,
     MAX_BINS,
-    THRESHOLDS,
+    QUARTERED_ROWS,
     accumulate,
     add_to_bins,
     bin_edges,
     clipped_range,
-    equal_sum,
     find_mass,
     has_code,
     key_codes,
-    known_sum,
-    left_sum,
-    left_sums,
     level_codes,
     range_codes,
     rank_codes,
@@ -272,16 +268,22 @@ def test_running_sums_after_the_last_filled_bin_equal_the_total(seed, n_bins):
     np.testing.assert_array_equal(histogram[0, last:n_bins], total)
 
 
-@given(st.integers(0, 10**6), st.integers(1, 80))
-def test_bins_add_up_weights(seed, n):
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([1, 80, QUARTERED_ROWS, QUARTERED_ROWS + 3, 1000]),
+    st.sampled_from([np.float32, np.int64]),
+    st.sampled_from([0.0, 0.9]),
+)
+def test_bins_add_up_weights(seed, n, kind, zeros):
     rng = np.random.default_rng(seed)
-    codes = rng.integers(0, 33, n + LANES).astype(np.uint8)
-    weights = rng.integers(1, 9, (2, n)).astype(np.float32)
-    start, stop = np.sort(rng.integers(0, n + 1, 2)).tolist()
-    histogram = np.zeros((2, MAX_BINS + 1), np.float32)
-    expected = np.bincount(codes[start:stop], weights[1, start:stop], minlength=MAX_BINS + 1)
-    add_to_bins(codes, weights, 1, start, stop, histogram, 1)
-    np.testing.assert_array_equal(histogram, [np.zeros(MAX_BINS + 1), expected])
+    codes = np.where(rng.random(n + LANES) < zeros, 0, rng.integers(0, 33, n + LANES))
+    weights = rng.integers(1, 9, n).astype(kind)
+    start, stop = min(n, rng.integers(0, 3)), n
+    bins, spare = rng.integers(0, 9, MAX_BINS + 1).astype(kind), np.full((3, MAX_BINS + 1), 7, kind)
+    expected = bins.copy()
+    np.add.at(expected, codes[start:stop], weights[start:stop])
+    add_to_bins(codes.astype(np.uint8), weights, start, stop, bins, 32, spare)
+    np.testing.assert_array_equal(bins, expected)
 
 
 @given(columns(with_missing, 2, EXACT_ROWS), st.data())
@@ -308,23 +310,3 @@ def test_thresholds_between_neighbouring_floats(below):
     codes = room_for_codes(2)
     codes[:2] = 1, 0
     assert threshold_after(as_values(x), 0, 2, codes, 0) == below
-
-
-@given(columns(with_missing, 1, 80), st.data())
-def test_sums_of_sides(x, data):
-    rng = np.random.default_rng(len(x))
-    weights = rng.integers(1, 9, (2, len(x))).astype(np.float32)
-    start = data.draw(st.integers(0, len(x)))
-    stop = data.draw(st.integers(start, len(x)))
-    at = np.float32(data.draw(st.sampled_from([0.0, *x[~np.isnan(x)].tolist()])))
-    part, w = x[start:stop], weights[1, start:stop]
-    values = as_values(x)
-    assert left_sum(values, 0, weights, 1, at, start, stop) == w[part <= at].sum()
-    tried = np.append(np.resize(x, THRESHOLDS - 1), at).astype(np.float32)  # NaN among them
-    left = np.full((3, MAX_BINS), 7, np.float32)
-    left_sums(values, 0, weights, 1, tried, start, stop, left, 2)
-    assert left[2, :THRESHOLDS].tolist() == [w[part <= t].sum() for t in tried]
-    assert (left[:2] == 7).all()
-    assert (left[2, THRESHOLDS:] == 7).all()
-    assert equal_sum(values, 0, weights, 1, at, start, stop) == w[part == at].sum()
-    assert known_sum(values, 0, weights, 1, start, stop) == w[~np.isnan(part)].sum()

@@ -50,7 +50,7 @@ def test_packed_bins_are_the_sums_by_bin(seed, n, n_bins, is_level, size):
     rows, bench = node.shop.rows, node.shop.bench
     codes = rng.integers(0, n_bins + 1, n)  # the last one means missing
     bench.codes[:n] = codes
-    fill_packed(bench.codes, rows.packed, n, bench.packed, n_bins)
+    fill_packed(bench.codes, rows.packed, n, bench.packed, n_bins, bench.packed_spare)
     unpack_bins(bench.packed, n_bins, rows.units, is_level, bench.left, bench.total)
     columns = np.vstack([rows.weights[:, :n], np.ones(n)])
     expected = naive.bin_sums(codes, columns, n_bins)
@@ -69,9 +69,9 @@ def test_whole_weights_are_packed_exactly():
     rng = np.random.default_rng(0)
     weights = rng.integers(1, 9, 1000)
     node = boosted_node(rng.normal(size=1000), weights)
-    bench = node.shop.bench
+    bench, packed = node.shop.bench, node.shop.rows.packed
     bench.codes[:1000] = np.arange(1000) % MAX_BINS
-    fill_packed(bench.codes, node.shop.rows.packed, 1000, bench.packed, MAX_BINS)
+    fill_packed(bench.codes, packed, 1000, bench.packed, MAX_BINS, bench.packed_spare)
     unpack_bins(bench.packed, MAX_BINS, node.shop.rows.units, 0, bench.left, bench.total)
     expected = np.cumsum(np.bincount(np.arange(1000) % MAX_BINS, weights, MAX_BINS))
     np.testing.assert_array_equal(bench.left[1, :MAX_BINS], expected)
@@ -85,7 +85,7 @@ def test_the_largest_sums_fit(n, weight):
         assert is_packed(node)
         bench = node.shop.bench
         bench.codes[:n] = 0
-        fill_packed(bench.codes, node.shop.rows.packed, n, bench.packed, 4)
+        fill_packed(bench.codes, node.shop.rows.packed, n, bench.packed, 4, bench.packed_spare)
         unpack_bins(bench.packed, 4, node.shop.rows.units, 0, bench.left, bench.total)
         expected = np.array([value * weight * n, weight * n, n])
         np.testing.assert_allclose(bench.total, expected, rtol=1e-2)

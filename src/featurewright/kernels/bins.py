@@ -8,9 +8,8 @@ from featurewright.kernels.jit import bits_float, float_bits, kernel
 from featurewright.kernels.programs import padded
 
 EXACT_ROWS = 32  # up to here every distinct value is its own bin
-FEW_ROWS = 1024  # up to here a few thresholds are enough to compare candidates
-THRESHOLDS = 8  # so many
 MAX_BINS = 128  # the code after the last bin means missing, so codes fit a byte
+QUARTERED_ROWS = 128  # from here on they are added up in quarters
 SAMPLE = 32  # values looked at to find where the mass lies
 _REACH = np.float32(16.0)  # values farther from the sample than so many times its range are beyond
 # A range so many mean deviations wide has long tails; that of normal values has about ten.
@@ -254,11 +253,32 @@ def has_code(codes, n, code):
 
 
 @kernel
-def add_to_bins(codes, weights, row, start, stop, histogram, r):
-    """Add the weights of some rows to the bins of one histogram row."""
-    row, r, first = np.uint64(row), np.uint64(r), np.uint64(start)
-    for i in range(np.uint64(stop - start)):
-        histogram[r, codes[first + i]] += weights[row, first + i]
+def add_to_bins(codes, weights, start, stop, bins, n_bins, spare):
+    """Add the weights of some rows to the bins of their codes, the one after the last included.
+
+    Many rows go to four sets of bins in turn, three of them in `spare`: where rows share a bin, as
+    zeros do, each addition would wait for the one before it.
+    """
+    first, last = np.uint64(start), np.uint64(stop)
+    if stop - start >= QUARTERED_ROWS:
+        quarter = np.uint64((stop - start) // 4)
+        second, third = first + quarter, first + quarter + quarter
+        fourth = third + quarter
+        a, b, c = np.uint64(0), np.uint64(1), np.uint64(2)
+        for k in range(np.uint64(n_bins + 1)):
+            spare[a, k] = 0
+            spare[b, k] = 0
+            spare[c, k] = 0
+        for i in range(quarter):
+            bins[codes[first + i]] += weights[first + i]
+            spare[a, codes[second + i]] += weights[second + i]
+            spare[b, codes[third + i]] += weights[third + i]
+            spare[c, codes[fourth + i]] += weights[fourth + i]
+        for k in range(np.uint64(n_bins + 1)):
+            bins[k] += (spare[a, k] + spare[b, k]) + spare[c, k]
+        first = fourth + quarter
+    for i in range(first, last):
+        bins[codes[i]] += weights[i]
 
 
 @kernel
@@ -303,114 +323,13 @@ def sum_bins(histogram, r, n_bins):
 @kernel
 def threshold_after(values, row, n, codes, bin_number):
     """Put the threshold halfway between the last value left of a boundary and the first right."""
-    row = np.uint64(row)
-    below, above = -_INFINITE, _INFINITE
+    row, last = np.uint64(row), np.uint8(bin_number)
+    below, above = _BELOW_ALL, _ABOVE_ALL
     for i in range(np.uint64(n)):
         x = values[row, i]
-        if x == x:
-            if codes[i] <= bin_number:
-                below = x if x > below else below
-            else:
-                above = x if x < above else above
-    middle = np.float32(0.5 * (np.float64(below) + np.float64(above)))
-    return middle if middle < above else below
-
-
-@kernel
-def left_sum(values, row, weights, weight_row, threshold, start, stop):
-    """Sum the weights of the rows whose value does not exceed the threshold."""
-    row, weight_row, first = np.uint64(row), np.uint64(weight_row), np.uint64(start)
-    total = _ZERO
-    for i in range(np.uint64(stop - start)):
-        x = values[row, first + i]
-        w = weights[weight_row, first + i]
-        total += w if x <= threshold else _ZERO
-    return total
-
-
-@kernel
-def left_sums(values, row, weights, weight_row, tried, start, stop, left, p):
-    """Do what `left_sum` does for all thresholds tried, into row p; values are read once."""
-    row, weight_row, first = np.uint64(row), np.uint64(weight_row), np.uint64(start)
-    t0, t1, t2, t3 = tried[0], tried[1], tried[2], tried[3]
-    t4, t5, t6, t7 = tried[4], tried[5], tried[6], tried[7]
-    a, b, c, d = _ZERO, _ZERO, _ZERO, _ZERO
-    e, f, g, h = _ZERO, _ZERO, _ZERO, _ZERO
-    for i in range(np.uint64(stop - start)):
-        x = values[row, first + i]
-        w = weights[weight_row, first + i]
-        a += w if x <= t0 else _ZERO
-        b += w if x <= t1 else _ZERO
-        c += w if x <= t2 else _ZERO
-        d += w if x <= t3 else _ZERO
-        e += w if x <= t4 else _ZERO
-        f += w if x <= t5 else _ZERO
-        g += w if x <= t6 else _ZERO
-        h += w if x <= t7 else _ZERO
-    left[p, 0], left[p, 1], left[p, 2], left[p, 3] = a, b, c, d
-    left[p, 4], left[p, 5], left[p, 6], left[p, 7] = e, f, g, h
-
-
-@kernel
-def left_packed(values, row, packed, threshold, n):
-    """Sum the packed weights of the rows whose value does not exceed the threshold.
-
-    Each class has bits of its own in a packed weight: one sum counts all classes.
-    """
-    row = np.uint64(row)
-    total = np.int64(0)
-    for i in range(np.uint64(padded(n))):
-        x = values[row, i]
-        w = packed[i]
-        total += w if x <= threshold else np.int64(0)
-    return total
-
-
-@kernel(inline=True)
-def left_narrow(values, row, narrow, threshold, n):
-    """Do what `left_packed` does with weights packed into 32 bits."""
-    row = np.uint64(row)
-    total = np.uint32(0)
-    for i in range(np.uint64(padded(n))):
-        x = values[row, i]
-        w = narrow[i]
-        total = np.uint32(total + (w if x <= threshold else np.uint32(0)))
-    return np.uint64(total)
-
-
-@kernel(inline=True)
-def part_size(n, count):
-    """Give the rows in one of so many equal parts, times 2**16."""
-    return (np.uint64(n) << np.uint64(16)) // np.uint64(count)
-
-
-@kernel(inline=True)
-def threshold_place(t, part, bits):
-    """Choose the row whose value is the t-th threshold: a random one of its part of the rows."""
-    jitter = (bits >> np.uint64(t)) & np.uint64(0xFFFF)
-    whole = part >> np.uint64(16)
-    return (np.uint64(t) * part + jitter * whole) >> np.uint64(16)
-
-
-@kernel
-def equal_sum(values, row, weights, weight_row, level, start, stop):
-    """Sum the weights of the rows whose value is the given level."""
-    row, weight_row, first = np.uint64(row), np.uint64(weight_row), np.uint64(start)
-    total = _ZERO
-    for i in range(np.uint64(stop - start)):
-        x = values[row, first + i]
-        w = weights[weight_row, first + i]
-        total += w if x == level else _ZERO
-    return total
-
-
-@kernel
-def known_sum(values, row, weights, weight_row, start, stop):
-    """Sum the weights of the rows whose value is known."""
-    row, weight_row, first = np.uint64(row), np.uint64(weight_row), np.uint64(start)
-    total = _ZERO
-    for i in range(np.uint64(stop - start)):
-        x = values[row, first + i]
-        w = weights[weight_row, first + i]
-        total += w if x == x else _ZERO
-    return total
+        key, left = order_key(x), codes[i] <= last
+        below = max(below, key if left & (x == x) else _BELOW_ALL)
+        above = min(above, _ABOVE_ALL if left | (x != x) else key)
+    first, second = key_value(below), key_value(above)
+    middle = np.float32(0.5 * (np.float64(first) + np.float64(second)))
+    return middle if middle < second else first

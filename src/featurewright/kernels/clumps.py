@@ -33,11 +33,7 @@ def find_clumps(values, row, n, state, marks):
         x = values[at, np.uint64(i * step)]
         if (x >= low) & (x <= high):
             cells |= np.uint64(1) << np.uint64(max(min((x - low) * scale, last), _ZERO))
-            place = count
-            while place > 0 and marks[place - 1] > x:
-                marks[place] = marks[place - 1]
-                place -= 1
-            marks[place] = x
+            marks[count] = x
             count += 1
     taken = 0
     while cells != np.uint64(0):
@@ -45,6 +41,12 @@ def find_clumps(values, row, n, state, marks):
         taken += 1
     if taken > _FEW_CELLS or count == 0:
         return 0
+    for i in range(1, count):
+        x, place = marks[i], i
+        while place > 0 and marks[place - 1] > x:
+            marks[place] = marks[place - 1]
+            place -= 1
+        marks[place] = x
     distinct = 1
     for i in range(1, count):
         if marks[i] > marks[distinct - 1]:

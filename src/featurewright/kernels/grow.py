@@ -10,7 +10,7 @@ import numpy as np
 
 from featurewright.expressions import opcodes as op
 from featurewright.kernels.apart import compiled_apart
-from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS, SAMPLE, THRESHOLDS
+from featurewright.kernels.bins import EXACT_ROWS, MAX_BINS, SAMPLE
 from featurewright.kernels.criteria import APART, WORST
 from featurewright.kernels.grammar import Grammar
 from featurewright.kernels.jit import call_kernel, kernel, kernel_address, share
@@ -41,6 +41,7 @@ from featurewright.kernels.search import (
 )
 from featurewright.kernels.stock import SHAPES, Stock, fill_stock, search_stock
 from featurewright.kernels.sums import Bench, Rows
+from featurewright.kernels.thresholds import THRESHOLDS
 from featurewright.kernels.weighted import Weighing, no_weighing, pass_on, search_weighted
 
 _ZERO = np.float32(0.0)
@@ -133,6 +134,8 @@ def make_workshop(
             units=np.zeros(2, np.float32),
             entropy=np.empty(2, np.float32),
             totals=np.empty(n_stats + 2, np.float32),
+            tried=np.empty(2 * THRESHOLDS, np.float32),
+            lefts=np.empty(2 * THRESHOLDS, np.int64),
         )
 
     return Workshop(
@@ -143,7 +146,9 @@ def make_workshop(
             ranks=np.empty(max(n, EXACT_ROWS) if n_stats >= MANY_STATS else EXACT_ROWS, np.int32),
             marks=np.empty(SAMPLE, np.float32),
             left=np.empty((n_stats + 2, MAX_BINS + 1), np.float32),
+            spare=np.empty((3, MAX_BINS + 1), np.float32),
             packed=np.empty(MAX_BINS + 1, np.int64),
+            packed_spare=np.empty((3, MAX_BINS + 1), np.int64),
             total=np.empty(n_stats + 2, np.float32),
             scores=np.empty(MAX_BINS + 1, np.float32),
             tried=np.empty(THRESHOLDS, np.float32),

@@ -45,11 +45,7 @@ class Target(NamedTuple):
 @kernel(inline=True)
 def class_bits(totals, present, bits):
     """Part so many bits among the classes; give each one's share, 0 where a weight is too large."""
-    classes = 1
-    while classes < present:
-        classes *= 2
-        bits //= 2
-    bits = min(bits, 24)  # what a float32 counts exactly
+    bits = min(bits // present, 24)  # what a float32 counts exactly
     for p in range(present):
         if bits == 0 or totals[p] >= np.float32(2.0) ** np.float32(bits):
             return 0

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from featurewright.kernels.bins import add_to_bins
 from featurewright.kernels.criteria import SQUARES
 from featurewright.kernels.jit import bits_float, float_bits, kernel
 
@@ -60,12 +61,11 @@ def pack_sums(rows, n, settings):
 
 
 @kernel(inline=True)
-def fill_packed(codes, packed, n, bins, n_bins):
+def fill_packed(codes, packed, n, bins, n_bins, spare):
     """Add the packed sums of all rows to the bins of their codes."""
     for b in range(np.uint64(n_bins + 1)):
         bins[b] = np.int64(0)
-    for i in range(np.uint64(n)):
-        bins[codes[i]] += packed[i]
+    add_to_bins(codes, packed, np.int64(0), n, bins, n_bins, spare)
 
 
 @kernel(inline=True)

@@ -9,18 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from featurewright.expressions import opcodes as op
-from featurewright.kernels.bins import (
-    EXACT_ROWS,
-    LARGEST_KEY,
-    THRESHOLDS,
-    key_value,
-    left_narrow,
-    left_packed,
-    order_key,
-    part_size,
-    threshold_place,
-    value_range,
-)
+from featurewright.kernels.bins import EXACT_ROWS, LARGEST_KEY, key_value, order_key, value_range
 from featurewright.kernels.criteria import (
     APART,
     INFORMATION,
@@ -34,6 +23,15 @@ from featurewright.kernels.jit import kernel
 from featurewright.kernels.operators import apply_two
 from featurewright.kernels.programs import combine, padded, program_length
 from featurewright.kernels.random import as_unit, next_bits
+from featurewright.kernels.thresholds import (
+    THRESHOLDS,
+    left_narrow,
+    left_narrow_of_each,
+    left_packed,
+    left_packed_of_each,
+    part_size,
+    threshold_place,
+)
 
 FORM = 6  # so many numbers describe an expression: see `note_form`
 OTHER = 0  # not of this kind
@@ -174,6 +172,19 @@ def count_left(buffer, row, rows, threshold, n):
 
 
 @kernel(inline=True)
+def count_left_of_each(buffer, row, rows, tries, n):
+    """Sum the packed class weights left of each threshold tried."""
+    if tries == 1:
+        rows.lefts[0] = np.int64(count_left(buffer, row, rows, rows.tried[0], n))
+        return
+    for first in range(0, tries, THRESHOLDS):
+        if rows.packing[2]:
+            left_narrow_of_each(buffer, row, rows.narrow, rows.tried, first, n, rows.lefts)
+        else:
+            left_packed_of_each(buffer, row, rows.packed, rows.tried, first, n, rows.lefts)
+
+
+@kernel(inline=True)
 def entropy_of(packed, bits, n_stats):
     """Give the weight of packed classes, its x log2 x, and their entropy times the weight."""
     mask = (np.uint64(1) << bits) - np.uint64(1)
@@ -249,6 +260,23 @@ def choose_threshold(buffer, row, t, part, random, settings, state):
     return value if value < state.high else _NOWHERE
 
 
+@kernel(inline=True)
+def choose_thresholds(buffer, row, n, tries, settings, tried, state):
+    """Choose so many thresholds, and NaN for what eights of them lack."""
+    random = next_bits(state)
+    # Constants to divide by, because dividing by a variable costs as much as dozens of rows.
+    part = part_size(n, np.int64(THRESHOLDS))
+    if n <= EXACT_ROWS:
+        part = part_size(n, np.int64(2 * THRESHOLDS))
+    if tries == n:
+        part = part_size(np.int64(1), np.int64(1))
+    for t in range(tries):
+        tried[t] = choose_threshold(buffer, row, t, part, random, settings, state)
+    if tries > 1:
+        for t in range(tries, 2 * THRESHOLDS):
+            tried[t] = _NOWHERE
+
+
 @kernel
 def gain_apart(known, left, total, bits, n_stats, entropy, criterion, is_split, best_so_far):
     """Score parting missing rows from known ones; WORST where a threshold with them does as well.
@@ -279,22 +307,18 @@ def score_classes(buffer, row, rows, n, n_stats, settings, best_so_far, state):
     entropy = (np.uint64(rows.totals[n_stats]), rows.entropy[1], rows.entropy[0])
     known, share = total, _ALL
     part_entropy = entropy
+    if state.missing:
+        known = count_left(buffer, row, rows, _INFINITE, n)
+        part_entropy = entropy_of(known, bits, n_stats)
+        share = np.float32(part_entropy[0]) / np.float32(entropy[0])
     # The best score so far, as a ratio: comparing products is faster than dividing every time.
     above, below, left, chosen = -_ALL, _ZERO, np.uint64(0), _NOWHERE
-    tries, random = count_thresholds(n, settings, state), next_bits(state)
-    part = part_size(n, max(np.int64(1), tries))
-    # Where values are missing, an infinite threshold counts the known ones first.
-    for t in range(-state.missing, tries):
-        threshold = _INFINITE
-        if t >= 0:
-            threshold = choose_threshold(buffer, row, t, part, random, settings, state)
+    tries = count_thresholds(n, settings, state)
+    choose_thresholds(buffer, row, n, tries, settings, rows.tried, state)
+    count_left_of_each(buffer, row, rows, tries, n)
+    for t in range(np.uint64(tries)):
+        threshold, packed = rows.tried[t], np.uint64(rows.lefts[t])
         if threshold != threshold:
-            continue
-        packed = count_left(buffer, row, rows, threshold, n)
-        if t < 0:
-            known = packed
-            part_entropy = entropy_of(known, bits, n_stats)
-            share = np.float32(part_entropy[0]) / np.float32(entropy[0])
             continue
         gain, size = packed_ratio(packed, known, bits, n_stats, part_entropy, criterion)
         better = gain * below > above * size
@@ -345,19 +369,15 @@ def score_number(buffer, row, rows, n, settings, best_so_far, state):
     l2, all_total, all_weight = settings.l2, rows.totals[0], rows.totals[1]
     total, weight = all_total, all_weight
     score, left, part = WORST, _ZERO, _ZERO
-    tries, random = count_thresholds(n, settings, state), next_bits(state)
-    rows_of_part = part_size(n, max(np.int64(1), tries))
-    # Where values are missing, an infinite threshold sums up the known ones first.
-    for t in range(-state.missing, tries):
-        threshold = _INFINITE
-        if t >= 0:
-            threshold = choose_threshold(buffer, row, t, rows_of_part, random, settings, state)
+    if state.missing:
+        total, weight = sums_left(buffer, row, rows, _INFINITE, n)
+    tries = count_thresholds(n, settings, state)
+    choose_thresholds(buffer, row, n, tries, settings, rows.tried, state)
+    for t in range(tries):
+        threshold = rows.tried[t]
         if threshold != threshold:
             continue
         x, w = sums_left(buffer, row, rows, threshold, n)
-        if t < 0:
-            total, weight = x, w
-            continue
         found = square_gain(x, w, total, weight, l2)
         if found > score:
             score, left, part = found, x, w

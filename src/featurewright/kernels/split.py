@@ -6,9 +6,7 @@ import numpy as np
 
 from featurewright.kernels.bins import (
     EXACT_ROWS,
-    FEW_ROWS,
     MAX_BINS,
-    THRESHOLDS,
     add_to_bins,
     bin_edges,
     clipped_range,
@@ -16,12 +14,10 @@ from featurewright.kernels.bins import (
     has_code,
     key_codes,
     level_codes,
-    part_size,
     range_codes,
     rank_codes,
     tail_codes,
     threshold_after,
-    threshold_place,
     value_range,
 )
 from featurewright.kernels.boundaries import best_of_bins, choose_boundary
@@ -42,6 +38,7 @@ from featurewright.kernels.sums import (
     sum_left,
     take_totals,
 )
+from featurewright.kernels.thresholds import THRESHOLDS, part_size, threshold_place
 
 ZOOMS = 5  # times a threshold is looked for, ever closer
 _ZERO = np.float32(0.0)
@@ -111,7 +108,7 @@ def fill_bins(rows, n, n_stats, settings, bench, n_bins):
     """Add every statistic, the weight and the count of rows to the bins of their codes."""
     left, by_class = bench.left, settings.by_class
     if not by_class and rows.units[0] > _ZERO:
-        fill_packed(bench.codes, rows.packed, n, bench.packed, n_bins)
+        fill_packed(bench.codes, rows.packed, n, bench.packed, n_bins, bench.packed_spare)
         return
     for p in range(np.uint64(n_stats + 1 - by_class)):
         for b in range(np.uint64(n_bins + 1)):
@@ -119,7 +116,8 @@ def fill_bins(rows, n, n_stats, settings, bench, n_bins):
     for p in range(n_stats + 1 - by_class):
         start = rows.segments[p] if by_class else 0
         stop = rows.segments[p + 1] if by_class else n
-        add_to_bins(bench.codes, rows.weights, 0 if by_class else p, start, stop, left, p)
+        weights = rows.weights[0 if by_class else p]
+        add_to_bins(bench.codes, weights, start, stop, left[p], n_bins, bench.spare)
     if settings.min_rows > 1:
         counts = np.uint64(left.shape[0] - 1)
         for b in range(np.uint64(n_bins + 1)):
@@ -224,13 +222,25 @@ def score_values(values, row, rows, n, n_stats, settings, bench, n_levels, best_
         perfect = state.perfect
         apart = score_apart(values, row, rows, n, n_stats, settings, bench, state)
         is_level = np.int64(n_levels > 0)
-        if apart > best_so_far and apart > score_routed(
-            values, row, rows, n, n_stats, settings, bench, is_level, score, state
-        ):
-            state.threshold = APART
-            return apart
+        if apart > best_so_far:
+            if score > WORST and state.threshold != state.threshold:
+                place_threshold(values, row, n, bench, is_level, state)
+            if apart > score_routed(
+                values, row, rows, n, n_stats, settings, bench, is_level, score, state
+            ):
+                state.threshold = APART
+                return apart
         state.perfect = perfect
     return score
+
+
+@kernel(inline=True)
+def place_threshold(values, row, n, bench, is_level, state):
+    """Put the threshold, or the level, of the chosen boundary of bins into the state."""
+    if is_level:
+        state.threshold = state.low + np.float32(state.boundary)
+    else:
+        state.threshold = threshold_after(values, row, n, bench.codes, state.boundary)
 
 
 @kernel
@@ -281,7 +291,7 @@ def score_known(values, row, rows, n, n_stats, settings, bench, n_levels, best_s
             n_rare = find_rare(values, row, n, bench.ranks, state)
         if n_rare >= 0:
             return score_rare(values, row, rows, n, n_stats, settings, bench, n_rare, state)
-    if not is_level and not state.many and EXACT_ROWS < n <= FEW_ROWS:
+    if not is_level and not state.many and n > EXACT_ROWS:
         state.few = 1
         score = try_thresholds(values, row, rows, n, n_stats, settings, bench, state)
         if score > WORST:
@@ -290,11 +300,8 @@ def score_known(values, row, rows, n, n_stats, settings, bench, n_levels, best_s
     n_bins = put_into_bins(values, row, n, bench, n_levels, state)
     fill_bins(rows, n, n_stats, settings, bench, n_bins)
     score = best_of_bins(rows, n_stats, settings, bench, n_bins, is_level, state)
-    if score > best_so_far or (state.missing and score > WORST):
-        if is_level:
-            state.threshold = state.low + np.float32(state.boundary)
-        else:
-            state.threshold = threshold_after(values, row, n, bench.codes, state.boundary)
+    if score > best_so_far:
+        place_threshold(values, row, n, bench, is_level, state)
     return score
 
 

@@ -129,14 +129,16 @@ def search_stock(work, n, n_stats):
     width = found.programs.shape[1]
     parts = min(settings.budget, size)
     part = draw_below(state, parts)
+    # A part's draws times 2**32, rounded up: dividing at each candidate would cost as much as rows.
+    per_part = ((size << 32) + parts - 1) // parts
     n_columns, no = np.int64(grammar.n_levels.shape[0]), np.int64(0)
     state.node += 1
     quick = is_quick(rows, n_stats, settings, settings.many_thresholds)
     while not spent(settings.budget, state) and state.tries < 2 * parts + size:
         if state.tries < 2 * parts:
-            begin = part * size // parts
+            begin = (part * per_part) >> 32
+            end = ((part + 1) * per_part) >> 32
             part = part + 1 if part + 1 < parts else np.int64(0)
-            end = part * size // parts if part > 0 else size
             place = begin + draw_below(state, end - begin)
         else:
             place = state.tries - 2 * parts

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from featurewright.kernels.bins import equal_sum, known_sum, left_packed, left_sum, left_sums
 from featurewright.kernels.jit import kernel
+from featurewright.kernels.thresholds import equal_sum, known_sum, left_packed, left_sum, left_sums
 
 _ZERO = np.float32(0.0)
 
@@ -32,6 +32,8 @@ class Rows(NamedTuple):
     entropy: np.ndarray  # float32[2]: of the classes, times the weight; x log2 x of the weight.
     # Of one number, the squared deviations from its mean
     totals: np.ndarray  # float32[statistics + 1]: of each statistic, then of the weight
+    tried: np.ndarray  # float32[2 * THRESHOLDS]: thresholds of a candidate, NaN where none is
+    lefts: np.ndarray  # int64[2 * THRESHOLDS]: the packed weights left of them
 
 
 class Bench(NamedTuple):
@@ -41,7 +43,9 @@ class Bench(NamedTuple):
     ranks: np.ndarray  # int32[EXACT_ROWS], int32[rows] where numbers are many
     marks: np.ndarray  # float32[SAMPLE]: some values in order
     left: np.ndarray  # float32[statistics + 2, MAX_BINS + 1]: then weight, then row count
+    spare: np.ndarray  # float32[3, MAX_BINS + 1]: more bins to add to in turn
     packed: np.ndarray  # int64[MAX_BINS + 1]: all three, of one number
+    packed_spare: np.ndarray  # int64[3, MAX_BINS + 1]
     total: np.ndarray  # float32[statistics + 2]
     scores: np.ndarray  # float32[MAX_BINS + 1]
     tried: np.ndarray  # float32[THRESHOLDS]
