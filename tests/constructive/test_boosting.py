@@ -291,7 +291,7 @@ def test_the_automatic_budget_grows_with_the_root_of_the_columns(name, loss, n_c
 
 
 @pytest.mark.parametrize(
-    ("loss", "rows", "other"), [("log_loss", 128, 4096), ("adaboost_mh", 4096, 128)]
+    ("loss", "rows", "other"), [("log_loss", 256, 4096), ("adaboost_mh", 4096, 256)]
 )
 def test_halving_begins_with_more_rows_where_weights_are_unlike(loss, rows, other):
     X, y = make_ringnorm(6500, random_state=0)

@@ -50,7 +50,7 @@ NUMBER_CRITERIA = {"squared_error": criteria.SQUARES}
 _NO_LIMIT = 2**31 - 1
 # Rows of the first round of halving and the share that goes on: benchmarks/halving.py measures
 # both. Below one and a half times the first number a node is scored whole.
-HALVING_ROWS = 128
+HALVING_ROWS = 256
 VOTE_HALVING_ROWS = 4096  # of AdaBoost.MH, whose weights leave few rows that count
 HALVING_KEEP = 4
 
