@@ -8,16 +8,15 @@ not fit the data. The publication has 10 runs of the boundaries and 100 splits o
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from typing import Any
 
 import numpy as np
 from data import Dataset, load, manifest, present, raetsch_split
+from landmarks_jobs import Cells, errors, job, params_of, published_splits
 from landmarks_plots import boundary_plot
 from landmarks_published import (
     BOUNDARIES,
     IN_SQUARE,
-    METHODS,
     PAIRS,
     PUBLISHED,
     SETS,
@@ -25,6 +24,7 @@ from landmarks_published import (
     STUDY,
     WIDTHS,
 )
+from landmarks_rules import ESTIMATORS, rule_cells, rules_section, worse_sentence
 from pages import add_size_options, image, settle_page, settle_sizes, shown
 from runner import (
     NO_VALUE,
@@ -32,7 +32,6 @@ from runner import (
     Store,
     Values,
     add_common_options,
-    column,
     finish,
     fit_and_score,
     make_model,
@@ -42,7 +41,7 @@ from runner import (
     show,
     tally,
 )
-from significance import beside_published, noise_of_both, t_test, wilcoxon_sentence
+from significance import t_test, wilcoxon_sentence
 
 from featurewright.datasets import make_unit_square
 
@@ -57,8 +56,6 @@ KERNELS: dict[str, dict[str, Any]] = {
     "agreement (not PSD)": {"kernel": "agreement", "batched": True},
     "noise": {"kernel": "noise", "batched": True},
 }
-_SEVERAL = 3  # kinds of ensembles that share what is hard about a set
-_LEAST_SPLITS = 3  # whose standard error says anything
 ROBUST_SETS = ("image", "ringnorm", "splice")
 ROBUST = ("kernel only", "bagging + K", "AdaBoost.M1 + K", "forest + K")
 
@@ -78,27 +75,6 @@ def noise(points: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
 
 
 FUNCTIONS = {"agreement": agreement, "noise": noise}
-
-
-def params_of(label: str, **kernel: Any) -> dict[str, Any]:
-    """Give the parameters of a row of the tables."""
-    method = METHODS[label.removesuffix(" + K")]
-    if label.endswith(" + K") or method == "kernel_only":
-        return {"method": method, **kernel}
-    plain: dict[str, Any] = {"method": method, "n_landmarks": 0}
-    # The plain AdaBoost.M1 is one run of all its trees.
-    return plain | {"n_runs": 1} if method == "adaboost" else plain
-
-
-def job(name: str, split: int, params: dict[str, Any], n_jobs: int) -> Settings:
-    """Describe one run."""
-    return {
-        "set": name,
-        "family": "KernelFeatureEnsemble",
-        "params": params,
-        "split": split,
-        "n_jobs": n_jobs,
-    }
 
 
 def square(name: str, split: int) -> tuple[Dataset, np.ndarray, np.ndarray]:
@@ -121,6 +97,8 @@ def work(settings: Settings) -> Values:
     params = dict(settings["params"])
     if params.get("kernel") in FUNCTIONS:
         params["kernel"] = FUNCTIONS[params["kernel"]]
+    if params.get("estimator") in ESTIMATORS:
+        params["estimator"] = ESTIMATORS[params["estimator"]]()
     model = make_model(settings["family"], params, dataset.task, split, n_jobs)
     return fit_and_score(model, dataset, train, test, n_jobs)
 
@@ -134,14 +112,6 @@ def drawn_boundary(name: str) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
         for label, params in rows.items()
     }
     return dataset.X[train], dataset.y[train], models
-
-
-Cells = dict[tuple[str, ...], list[Settings]]
-
-
-def published_splits(name: str) -> int:
-    """Give the number of splits that the published errors of a set are means of."""
-    return 20 if name in ("image", "splice") else 100
 
 
 def plan(options: argparse.Namespace) -> dict[str, Cells]:
@@ -183,13 +153,8 @@ def plan(options: argparse.Namespace) -> dict[str, Cells]:
 def in_rounds(tables: dict[str, Cells]) -> list[Settings]:
     """Order jobs so that every cell has its first split before any has its second."""
     cells = [jobs for table in tables.values() for jobs in table.values()]
-    longest = max(map(len, cells))
+    longest = max(map(len, cells), default=0)
     return [jobs[i] for i in range(longest) for jobs in cells if i < len(jobs)]
-
-
-def errors(store: Store, jobs: list[Settings]) -> np.ndarray:
-    """Return the errors of a cell in %."""
-    return 100 * column(store, jobs, "error")
 
 
 def beside(store: Store, jobs: list[Settings], published: float) -> str:
@@ -285,37 +250,8 @@ def sentences(store: Store, tables: dict[str, Cells], studies: int) -> list[str]
             f"Ours minus published over {len(known)} cells: median {np.median(known):+.2f} points, "
             f"nine in ten within {np.quantile(np.abs(known), 0.9):.1f} points."
         )
-        lines.append(worse_than_published(store, cells))
+        lines.append(worse_sentence(store, cells, tables["rules"]))
     return lines + robust_sentences(store, tables, studies)
-
-
-def worse_than_published(store: Store, cells: Cells) -> str:
-    """Name the cells of the sets that are worse than published, and what is known of them."""
-    judged = {}
-    for (label, name), jobs in cells.items():
-        ours, published = errors(store, jobs), PUBLISHED[label][SETS.index(name)]
-        if np.isfinite(ours).sum() >= _LEAST_SPLITS and np.isfinite(published):
-            mean, error = mean_and_error(ours)
-            noise = noise_of_both(error, int(np.isfinite(ours).sum()), published_splits(name))
-            judged[label, name] = beside_published(mean - published, noise)
-    if not judged:
-        return "Too few splits to say which cells are worse than published."
-    worse = [f"{label} on {name}" for (label, name), what in judged.items() if what == "loss"]
-    by_set = Counter(name for (_, name), what in judged.items() if what == "loss")
-    several = [name for name, count in by_set.items() if count >= _SEVERAL]
-    text = f"Beside the published errors: {tally(judged.values())}."
-    if worse:
-        both_ways = list(judged.values()).count("win") >= len(worse)
-        text += f""" Worse: {"; ".join(worse)}.
-  {"Differences go both ways: the" if both_ways else "The"} published trees are those of another
-  program (J48). Choosing splits by the gain ratio, as it does, makes ours no better
-  (`criterion="gain_ratio"`); what does is not known. The noise of published errors is taken to be
-  what ours would be with as many splits."""
-    if several:
-        text += f"""
-  Where {_SEVERAL} and more kinds are worse on a set ({", ".join(several)}), our splits may be
-  harder than the published ones, of which ours are a part at most."""
-    return text
 
 
 def robust_sentences(store: Store, tables: dict[str, Cells], studies: int) -> list[str]:
@@ -375,7 +311,7 @@ Splits: {options.splits}, 20 at most of image and splice (published: 100 and 20)
 with the set's own width. The splits are the published ones, {drawn}.
 
 {set_table(store, tables["sets"])}
-
+{rules_section(store, tables["sets"], tables["rules"], options.rules)}
 ## Number of landmarks, kernel features alone
 
 Splits: {options.studies}.
@@ -407,10 +343,18 @@ def main() -> None:
     add_size_options(parser, "a short run", "10 splits of everything: hours")
     parser.add_argument("--runs", type=int, help="runs of the unit square")
     parser.add_argument("--splits", type=int, help="splits of the sets")
+    parser.add_argument("--rules", type=int, help="splits with the published program's trees")
     parser.add_argument("--studies", type=int, help="splits of the two studies")
     add_common_options(parser)
     options = parser.parse_args()
-    settle_sizes(options, runs=(3, 10), splits=(2, 10), studies=(1, 10), max_minutes=(9.0, None))
+    settle_sizes(
+        options,
+        runs=(3, 10),
+        splits=(2, 10),
+        studies=(1, 10),
+        rules=(0, 10),
+        max_minutes=(9.0, None),
+    )
     settle_page(options, "landmarks")
     there, missing = present(f"raetsch_{name}" for name in SETS)
     store = Store("papers_landmarks", options.reuse)
@@ -422,6 +366,10 @@ def main() -> None:
         if job["set"] in BOUNDARIES or f"raetsch_{job['set']}" in there
     ]
     problems = missing + run(store, jobs, max_minutes=options.max_minutes, work=work)
+    # Which cells are worse than published is known only now.
+    tables["rules"] = rule_cells(store, tables["sets"], options.rules, options.jobs)
+    rules = in_rounds({"rules": tables["rules"]})
+    problems += run(store, rules, max_minutes=options.max_minutes, work=work)
     text = report(store, tables, options)
     finish(text, problems, options.write, store, options.size)
 

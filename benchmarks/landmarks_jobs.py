@@ -1,0 +1,42 @@
+"""The jobs behind the tables of kernel features, and what they found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from landmarks_published import METHODS
+from runner import Settings, Store, column
+
+Cells = dict[tuple[str, ...], list[Settings]]
+
+
+def params_of(label: str, **kernel: Any) -> dict[str, Any]:
+    """Give the parameters of a row of the tables."""
+    method = METHODS[label.removesuffix(" + K")]
+    if label.endswith(" + K") or method == "kernel_only":
+        return {"method": method, **kernel}
+    plain: dict[str, Any] = {"method": method, "n_landmarks": 0}
+    # The plain AdaBoost.M1 is one run of all its trees.
+    return plain | {"n_runs": 1} if method == "adaboost" else plain
+
+
+def job(name: str, split: int, params: dict[str, Any], n_jobs: int) -> Settings:
+    """Describe one run."""
+    return {
+        "set": name,
+        "family": "KernelFeatureEnsemble",
+        "params": params,
+        "split": split,
+        "n_jobs": n_jobs,
+    }
+
+
+def published_splits(name: str) -> int:
+    """Give the number of splits that the published errors of a set are means of."""
+    return 20 if name in ("image", "splice") else 100
+
+
+def errors(store: Store, jobs: list[Settings]) -> np.ndarray:
+    """Return the errors of a cell in %."""
+    return 100 * column(store, jobs, "error")

@@ -1,0 +1,75 @@
+"""Trees by the rules of C4.5 do what the rules say."""
+
+import numpy as np
+import pytest
+from c45 import C45, choose_cut
+
+from featurewright import KernelFeatureEnsembleClassifier
+
+
+def cut(X, y, weights=None):
+    """Choose the first cut of a table of two classes."""
+    sums = np.zeros((len(y), 2))
+    sums[np.arange(len(y)), y] = 1.0 if weights is None else weights
+    return choose_cut(np.asarray(X, float).reshape(len(y), -1), sums, sums.sum(axis=0))
+
+
+def test_a_cut_needs_a_tenth_of_the_rows_per_class_on_both_sides():
+    n = 100
+    for rows, allowed in ((4, False), (5, True)):
+        y = (np.arange(n) < rows).astype(int)
+        column, place = cut(np.arange(n), y)
+        assert column == 0
+        assert (place == rows - 0.5) == allowed
+    y = (np.arange(2000) < 25).astype(int)  # 25 rows are always enough
+    assert cut(np.arange(2000), y) == (0, 24.5)
+
+
+def test_a_gain_that_does_not_pay_for_naming_the_cut_is_none():
+    y = np.array([0, 1] * 8)
+    assert cut(np.arange(16), y)[0] == -1
+    assert cut(np.repeat([0, 1], 8), np.repeat([0, 1], 8)) == (0, 0.5)
+
+
+def test_of_columns_with_gain_the_ratio_decides():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 50)
+    strong = np.where(rng.random(100) < 0.1, 1 - y, y)
+    noise = rng.random(100)
+    assert cut(np.column_stack([noise, strong]), y) == (1, 0.5)
+
+
+def test_weights_count_as_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    X[:, 0] += y
+    times = rng.integers(1, 4, 60)
+    assert cut(X, y, times) == cut(np.repeat(X, times, axis=0), np.repeat(y, times))
+
+
+def test_nothing_is_left_of_a_tree_that_errs_as_a_leaf():
+    X = np.repeat([0.0, 1.0], 20)[:, None]
+    y = np.r_[np.repeat([0, 1], [14, 6]), np.repeat([0, 1], [19, 1])]
+    assert cut(X, y)[0] == 0
+    assert C45().fit(X, y).columns_.tolist()[0] == -1
+
+
+@pytest.mark.parametrize("method", ["random_subspace", "bagging", "adaboost", "kernel_only"])
+def test_ensembles_of_them_learn(method):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = (X**2).sum(axis=1) > 3.4
+    ensemble = KernelFeatureEnsembleClassifier(
+        C45(), method=method, n_estimators=20, width=4.0, random_state=0
+    )
+    assert ensemble.fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.85
+
+
+def test_weights_are_taken_in_units_of_their_mean():
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(80, 2)), rng.random(80)
+    y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
+    small, large = (C45().fit(X, y, size * weights).predict_proba(X) for size in (1e-6, 1e6))
+    np.testing.assert_array_equal(small, large)
+    with pytest.raises(ValueError, match="All sample weights are zero"):
+        C45().fit(X, y, np.zeros(80))
