@@ -18,7 +18,7 @@ EDGE_STUMP = 6  # AdaBoost.MH, one vote vector for both sides with opposite sign
 EDGE_TREE = 7  # AdaBoost.MH, a vote vector on each side
 
 ROUNDING = np.float32(2e-6)  # scores that differ by less, relative to themselves, are equal
-WHOLE_LIMIT = 2048  # a single boundary of whole weights up to here looks its logarithms up
+WHOLE_LIMIT = 8192  # a single boundary of whole weights up to here looks its logarithms up
 
 APART = np.float32(np.inf)  # the threshold that parts known values from missing ones
 WORST = np.float32(-np.inf)  # the score of a split that is not allowed

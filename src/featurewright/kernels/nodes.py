@@ -30,7 +30,7 @@ from featurewright.kernels.sums import known_totals, sum_left
 
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
-_PACKED_ROWS = 64
+_PACKED_ROWS = 512  # for each class present
 _NOTHING = np.float32(2e-6)  # targets are of order one: smaller differences are rounding
 
 

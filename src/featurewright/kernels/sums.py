@@ -7,7 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from featurewright.kernels.jit import kernel
-from featurewright.kernels.thresholds import equal_sum, known_sum, left_packed, left_sum, left_sums
+from featurewright.kernels.thresholds import (
+    equal_sum,
+    known_sum,
+    left_packed,
+    left_packed_of_each,
+    left_sum,
+    left_sums,
+)
 
 _ZERO = np.float32(0.0)
 
@@ -112,9 +119,9 @@ def add_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left,
 def add_left_of_each(values, row, rows, n, n_stats, by_class, tried, left):
     """Sum what lies left of each threshold tried into a column of its own."""
     if rows.packing[0] > 0 and not rows.packing[2]:
+        left_packed_of_each(values, row, rows.packed, tried, np.int64(0), n, rows.lefts)
         for t in range(tried.shape[0]):
-            packed = left_packed(values, row, rows.packed, tried[t], n)
-            unpack_left(packed, n_stats, rows, left, t)
+            unpack_left(rows.lefts[t], n_stats, rows, left, t)
         return
     for p in range(n_stats + 1 - by_class):
         start = rows.segments[p] if by_class else 0
