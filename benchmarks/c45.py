@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -89,6 +90,26 @@ class C45(ClassifierMixin, BaseEstimator):
         """Give the most frequent class of the rows' leaves."""
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
+
+
+class SubspaceC45(C45):
+    """The same on columns drawn with replacement, of which some come twice and count once.
+
+    It is given half of the columns of a table, drawn without replacement, and the columns to keep
+    in any case behind them. As many of that half go unused as would not have been drawn.
+    """
+
+    def __init__(self, n_kept: int = 0, random_state: Any = None) -> None:
+        self.n_kept = n_kept
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree; columns that it does not use are constant to it."""
+        X = np.array(X, dtype=np.float64)
+        random, half = check_random_state(self.random_state), X.shape[1] - self.n_kept
+        distinct = len(np.unique(random.randint(2 * half, size=half)))
+        X[:, random.permutation(half)[distinct:]] = 0.0
+        return super().fit(X, y, sample_weight)
 
 
 def choose_cut(X: np.ndarray, sums: np.ndarray, total: np.ndarray) -> tuple[int, float]:

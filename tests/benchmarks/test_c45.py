@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from c45 import C45, choose_cut
+from c45 import C45, SubspaceC45, choose_cut
 
 from featurewright import KernelFeatureEnsembleClassifier
 
@@ -73,3 +73,18 @@ def test_weights_are_taken_in_units_of_their_mean():
     np.testing.assert_array_equal(small, large)
     with pytest.raises(ValueError, match="All sample weights are zero"):
         C45().fit(X, y, np.zeros(80))
+
+
+def test_subspaces_drawn_with_replacement_have_fewer_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 12))
+    y = X.sum(axis=1) > 0
+    trees = [SubspaceC45(n_kept=2, random_state=seed).fit(X, y) for seed in range(40)]
+    used = [set(tree.columns_[tree.columns_ >= 0].tolist()) for tree in trees]
+    assert set().union(*used) == set(range(12))
+    drawn = [len(columns - {10, 11}) for columns in used]
+    # Of ten draws from twenty columns, eight are distinct on average.
+    assert 7.0 < np.mean(drawn) < 9.0
+    assert 4 < min(drawn) <= max(drawn) <= 10
+    again = SubspaceC45(n_kept=2, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(again.columns_, trees[0].columns_)

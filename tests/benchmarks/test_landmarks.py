@@ -65,7 +65,7 @@ def test_worse_cells_are_run_with_the_rules_of_the_published_program(errors, mon
     assert trees[0]["params"] == {
         "method": "random_subspace",
         "n_landmarks": 0,
-        "estimator": "C4.5",
+        "estimator": "C4.5, drawn",
     }
     assert columns[0]["params"]["max_features"] == 5  # of 13 columns and 10 landmarks
     assert not landmarks_rules.rule_cells(None, CELLS | {("forest", "heart"): ["banana"]}, 2, 1)
