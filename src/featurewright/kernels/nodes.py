@@ -30,7 +30,10 @@ from featurewright.kernels.sums import known_totals, sum_left
 
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
-_PACKED_ROWS = 512  # for each class present
+# Rows for each class up to which wide numbers are faster than whole classes at a time: where all
+# rows are compared with one threshold, and with several.
+_PACKED_ROWS = 512
+_OFTEN_PACKED_ROWS = 64
 _NOTHING = np.float32(2e-6)  # targets are of order one: smaller differences are rounding
 
 
@@ -53,13 +56,15 @@ def class_bits(totals, present, bits):
 
 
 @kernel(inline=True)
-def pack_weights(rows, n, present):
-    """Give each class bits of its own in one whole number per row, if its weight fits them."""
+def pack_weights(rows, n, present, most):
+    """Give each class bits of its own in one whole number per row, if its weight fits them.
+
+    They are 64 bits for up to `most` rows, and 32 where those suffice.
+    """
     rows.packing[1] = np.int64(rows.totals[present] <= np.float32(WHOLE_LIMIT))
     narrow = class_bits(rows.totals, present, 32)
     wide = 0
-    # With many rows whole classes at a time are faster than wide numbers.
-    if narrow == 0 and n <= _PACKED_ROWS * present:
+    if narrow == 0 and n <= most:
         wide = class_bits(rows.totals, present, 64)
     bits = max(narrow, wide)
     rows.packing[0] = bits
@@ -92,7 +97,7 @@ def pack_weights(rows, n, present):
 
 
 @kernel
-def prepare_classes(target, row_ids, start, n, packs, rows):
+def prepare_classes(target, row_ids, start, n, settings, rows):
     """Find the class segments of rows sorted by class and their weights; give the classes."""
     first, zero = np.uint64(start), np.uint64(0)
     weights = rows.weights
@@ -115,8 +120,9 @@ def prepare_classes(target, row_ids, start, n, packs, rows):
     rows.totals[present] = total
     rows.packing[0] = 0
     rows.packing[1] = 0
-    if packs:
-        pack_weights(rows, n, present)
+    if settings.whole_weights:
+        most = _PACKED_ROWS if settings.random_threshold else _OFTEN_PACKED_ROWS
+        pack_weights(rows, n, present, most * present)
     return present
 
 
@@ -163,7 +169,7 @@ def prepare_node(work, start, n):
 def prepare(target, row_ids, start, n, settings, rows):
     """Make rows ready for scoring; give the number of statistics."""
     if settings.by_class:
-        return prepare_classes(target, row_ids, start, n, settings.whole_weights, rows)
+        return prepare_classes(target, row_ids, start, n, settings, rows)
     rows.packing[0] = 0
     rows.packing[1] = 0
     rows.units[0] = _ZERO
