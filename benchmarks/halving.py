@@ -115,8 +115,8 @@ def report(cases: list[Case], store: Store, options: argparse.Namespace) -> str:
 Two thirds of the rows to learn from; splits: {options.splits}; trees in an ensemble:
 {options.trees}; rounds of boosting: {ROUNDS * options.trees}, of stumps with AdaBoost.MH; K = 10f,
 of boosting with log loss its default; threads: {options.jobs}. Differences are to no halving on the
-same split, in points; within noise: closer than two standard errors to 0. ×: time over that of no
-halving.
+same split, in points; within noise: closer than two standard errors to 0, which with fewer than
+three splits are those of counting errors among the test rows. ×: time over that of no halving.
 
 {markdown_table(header, rows)}
 
