@@ -32,6 +32,7 @@ from featurewright.trees.threads import one_blas_thread
 STANDARD = ("linear", "knn", "boosting")
 # What scikit-learn says of a target with many classes, again and again.
 MANY_CLASSES = "The number of unique classes is greater than 50%"
+_SHARED_CELLS = 100_000  # of a table, beyond which threads share the work of boosting
 FEW_ROWS = 3_000  # up to here, a choice by five folds owes much to luck
 _REPETITIONS = 2
 
@@ -229,13 +230,16 @@ def _usual_folds(n_folds: int, y: NDArray[Any], groups: Any, task: str, seed: in
 
 
 @contextmanager
-def few_threads(n_jobs: int | None) -> Iterator[None]:
+def few_threads(n_jobs: int | None, n_cells: int) -> Iterator[None]:
     """Keep matrix products in one thread, and OpenMP, which boosting uses, in as many as asked for.
 
     Small products take ten times longer on a busy machine when threads share them, and sums that
-    are taken in another order would make results depend on the number of threads.
+    are taken in another order would make results depend on the number of threads. Boosting on few
+    cells gains a tenth from a second thread, and on a busy machine takes minutes instead of seconds
+    when its threads wait for each other.
     """
-    with one_blas_thread(), threadpool_limits(effective_n_jobs(n_jobs), user_api="openmp"):
+    threads = effective_n_jobs(n_jobs) if n_cells > _SHARED_CELLS else 1
+    with one_blas_thread(), threadpool_limits(threads, user_api="openmp"):
         yield
 
 

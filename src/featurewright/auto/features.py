@@ -233,7 +233,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         folds = make_folds(self.cv, labels, groups, self.task_, seed, weights=weights)
         further = further_folds(self.cv, labels, groups, self.task_, seed, weights=weights)
         warm_up(task, methods)
-        with few_threads(self.n_jobs):
+        with few_threads(self.n_jobs, table.matrix.size):
             self._run(problem, (folds, further), methods, (name, estimator, yardstick), seed)
         return self
 

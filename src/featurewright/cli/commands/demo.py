@@ -131,7 +131,7 @@ def _show_proof(
     seed: int,
 ) -> None:
     """Compare models with and without the features on rows nothing has seen."""
-    from featurewright.auto import standard_estimator
+    from featurewright.auto.estimators import few_threads, standard_estimator
 
     (X, y), (train, test) = table, rows
     before = X[train].to_numpy(), X[test].to_numpy()
@@ -148,7 +148,8 @@ def _show_proof(
         errors = []
         for columns, held_out in (before, after):
             estimator = standard_estimator(name, "regression", random_state=seed)
-            predicted = estimator.fit(columns, y[train]).predict(held_out)
+            with few_threads(1, columns.size):
+                predicted = estimator.fit(columns, y[train]).predict(held_out)
             errors.append(float(np.mean(np.abs(predicted - y[test]))))
         display.add_row(
             shown,
