@@ -76,7 +76,7 @@ def rules_section(store: Store, cells: Cells, rules: Cells, splits: int) -> str:
     for (label, name), jobs in done.items():
         ours, theirs = errors(store, cells[label, name][: len(jobs)]), errors(store, jobs)
         figure = f"{PUBLISHED[label][SETS.index(name)]:g}"
-        verdict = t_test(theirs, ours)
+        verdict = change(store, cells, rules, (label, name))
         verdicts.append(verdict)
         changed = {"win": "better", "loss": "worse"}.get(verdict, NO_VALUE)
         rows.append([f"{label} on {name}", figure, show(ours, 1), show(theirs, 1), changed])
@@ -96,8 +96,30 @@ worse than published, again with those rules on the same splits, {splits} at mos
 {table}
 
 With their rules, {verdicts.count("win")} of {len(verdicts)} cells err less than with our trees and
-{verdicts.count("loss")} more; beside the published errors they are {tally(after.values())}.
+{verdicts.count("loss")} more; beside the published errors they are {tally(after.values())}, where
+fewer splits than above have more noise.
 """
+
+
+def change(store: Store, cells: Cells, rules: Cells, cell: tuple[str, ...]) -> str:
+    """Compare a cell by the rules with our trees on the same splits: win, draw or loss."""
+    ours = errors(store, cells[cell][: len(rules[cell])])
+    return t_test(errors(store, rules[cell]), ours)
+
+
+def without_reason(store: Store, cells: Cells, rules: Cells) -> list[tuple[str, ...]] | None:
+    """Name the cells that the rules do not make better, or not as good as published.
+
+    None where nothing was run by the rules.
+    """
+    judged = judge(store, rules)
+    if not judged:
+        return None
+    return [
+        cell
+        for cell, what in judged.items()
+        if what == "loss" or change(store, cells, rules, cell) != "win"
+    ]
 
 
 def worse_sentence(store: Store, cells: Cells, rules: Cells) -> str:
@@ -113,11 +135,11 @@ def worse_sentence(store: Store, cells: Cells, rules: Cells) -> str:
   {"Differences go both ways: the" if both_ways else "The"} published trees are those of another
   program (J48). The noise of published errors is taken to be what ours would be with as many
   splits."""
-    still = [cell for cell, what in judge(store, rules).items() if what == "loss"]
-    if rules and len(judge(store, rules)):
+    still = without_reason(store, cells, rules)
+    if still is not None:
         named = "; ".join(f"{label} on {name}" for label, name in still) or "none"
-        text += f" With that program's rules for our trees, these are worse still: {named}."
-    by_set = Counter(name for _, name in still or worse)
+        text += f" With that program's rules, no reason is known for what is left: {named}."
+    by_set = Counter(name for _, name in (worse if still is None else still))
     several = [name for name, count in by_set.items() if count >= _SEVERAL]
     if several:
         text += f"""

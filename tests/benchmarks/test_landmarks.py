@@ -74,13 +74,15 @@ def test_worse_cells_are_run_with_the_rules_of_the_published_program(errors, mon
 def test_what_their_rules_change_is_said(errors):
     errors["their heart"] = np.array([17.8, 17.9, 18.0])
     rules = {("forest", "heart"): ["their heart"] * 3}
-    said = landmarks_rules.rules_section(
-        None, CELLS | {("forest", "heart"): ["heart"] * 3}, rules, 3
-    )
+    cells = {("forest", "heart"): ["heart"] * 3}
+    said = landmarks_rules.rules_section(None, cells, rules, 3)
     assert "| forest on heart |      17.9 | 20.0 ± 0.1 |  17.9 ± 0.1 |        better |" in said
     assert "1 of 1 cells err less than with our trees and\n0 more" in said
     assert "0 better, 1 within noise, 0 worse" in said
-    assert "worse still: none." in landmarks_rules.worse_sentence(None, CELLS, rules)
-    errors["their heart"] += 3.0
-    assert "still: forest on heart." in landmarks_rules.worse_sentence(None, CELLS, rules)
+    assert "what is left: none." in landmarks_rules.worse_sentence(None, cells, rules)
+    errors["their heart"] += 1.5  # better than ours, but not as good as published
+    assert "left: forest on heart." in landmarks_rules.worse_sentence(None, cells, rules)
+    errors["their heart"] = np.array([17.0, 20.5, 22.0])  # within noise, but of ours too
+    assert "left: forest on heart." in landmarks_rules.worse_sentence(None, cells, rules)
     assert landmarks_rules.rules_section(None, CELLS, {}, 3) == ""
+    assert "no reason" not in landmarks_rules.worse_sentence(None, CELLS, {})
