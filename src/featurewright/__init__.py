@@ -70,8 +70,7 @@ __all__ = [
     "save",
 ]
 
-# Rooms that need the compiler or much of scikit-learn are imported when one of their names is first
-# used.
+# Packages that need the compiler or much of scikit-learn are imported on first use.
 _LATER = {
     "AutoFeatures": "auto",
     "BatchConstructor": "fctree",

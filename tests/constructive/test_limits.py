@@ -23,9 +23,9 @@ from tests.constructive.learners import (
 
 import featurewright
 from featurewright.constructive import rounds
+from featurewright.engine import growth
+from featurewright.engine.growth import grow_one
 from featurewright.estimators import ensembles
-from featurewright.trees import growth
-from featurewright.trees.growth import grow_one
 
 SOURCE = Path(featurewright.__file__).parents[1]
 

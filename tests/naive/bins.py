@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.kernels.bins import SAMPLE
+from featurewright.engine.binning import SAMPLE
 
 
 def value_range(x: np.ndarray) -> tuple[float, float, bool]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from featurewright.kernels.criteria import (
+from featurewright.engine.criteria import (
     EDGE_STUMP,
     EDGE_TREE,
     GINI,

@@ -112,13 +112,13 @@ class Search:
         return []
 
     def random(self, stock_size: int) -> None:
-        """Draw a stock of complete random programs and sort it by shape, then score some.
+        """Draw a pool of complete random programs and sort it by shape, then score some.
 
-        Twice one of each of as many parts of the stock as the budget has candidates, beginning with
+        Twice one of each of as many parts of the pool as the budget has candidates, beginning with
         a random part; then all that is left.
         """
-        stock = [self.complete(self.begin()) for _ in range(stock_size)]
-        stock.sort(key=shape_of)
+        pool = [self.complete(self.begin()) for _ in range(stock_size)]
+        pool.sort(key=shape_of)
         parts = min(self.budget, stock_size)
         first = self.stream.below(parts)
         for turn in range(2 * parts):
@@ -126,8 +126,8 @@ class Search:
                 return
             part = (first + turn) % parts
             begin, end = part * stock_size // parts, (part + 1) * stock_size // parts
-            self.try_out(stock[begin + self.stream.below(end - begin)])
-        for program in stock:
+            self.try_out(pool[begin + self.stream.below(end - begin)])
+        for program in pool:
             if self.is_over:
                 return
             self.try_out(program)

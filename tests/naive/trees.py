@@ -9,7 +9,7 @@ import numpy as np
 from tests.naive import split
 from tests.naive.programs import run
 
-from featurewright.kernels.criteria import INFORMATION, RATIO
+from featurewright.engine.criteria import INFORMATION, RATIO
 
 
 def gain_settings(settings: Any) -> Any:

@@ -25,9 +25,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
+from featurewright.engine.threads import one_blas_thread
 from featurewright.estimators.parameters import one_of, whole_number
 from featurewright.tables.targets import as_array, is_missing
-from featurewright.trees.threads import one_blas_thread
 
 STANDARD = ("linear", "knn", "boosting")
 # What scikit-learn says of a target with many classes, again and again.

@@ -11,10 +11,10 @@ from scipy import sparse
 
 from featurewright.auto.originals import OutputColumn
 from featurewright.auto.selection import pursue
+from featurewright.engine.compiled_grammar import compile_operators
+from featurewright.engine.features import evaluate_expressions
 from featurewright.expressions import Feature
 from featurewright.tables import EncodedTable
-from featurewright.trees.features import evaluate_expressions
-from featurewright.trees.grammar import compile_operators
 
 Matrix = NDArray[np.float64]
 

@@ -14,6 +14,10 @@ from sklearn.model_selection import train_test_split
 
 from featurewright.constructive.losses import Loss
 from featurewright.constructive.rounds import Rounds
+from featurewright.engine.adaptive import adapt
+from featurewright.engine.compiled_grammar import empty_library
+from featurewright.engine.forest import join
+from featurewright.engine.growth import Job
 from featurewright.estimators.base import ConstructiveLearner
 from featurewright.estimators.construction import (
     VOTE_HALVING_ROWS,
@@ -24,10 +28,6 @@ from featurewright.estimators.construction import (
 )
 from featurewright.estimators.parameters import number, one_of, whole_number
 from featurewright.estimators.progress import compilation_notice, progress
-from featurewright.trees.adaptive import adapt
-from featurewright.trees.forest import join
-from featurewright.trees.grammar import empty_library
-from featurewright.trees.growth import Job
 
 _LEAST_ROWS = 10
 # Candidates of a node, by columns and by their root: benchmarks/boosting_budget.py measures this.

@@ -11,18 +11,18 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from featurewright.constructive.losses import Loss
-from featurewright.trees.adaptive import BATCH
-from featurewright.trees.forest import Forest, join
-from featurewright.trees.growth import (
+from featurewright.engine.adaptive import BATCH
+from featurewright.engine.forest import Forest, join
+from featurewright.engine.growth import (
+    BufferPool,
     Job,
-    Rooms,
     draw_sample,
     grow_one,
     leaf_of_rows,
     load_kernels,
     tree_seeds,
 )
-from featurewright.trees.threads import Halt, run_in_threads
+from featurewright.engine.threads import Halt, run_in_threads
 
 
 class Rounds:
@@ -47,7 +47,7 @@ class Rounds:
         n_rows = job.columns.shape[1]
         self.raw = np.repeat(loss.start()[:, None], n_rows, axis=1)
         self.order = np.flatnonzero(job.target.weights > 0).astype(np.int32)
-        self.rooms = Rooms(len(self.order))
+        self.buffer_pool = BufferPool(len(self.order))
         self.trees: list[Forest] = []
         self.train = [loss.mean(self.raw)]
         self.held: list[float] = []
@@ -85,7 +85,7 @@ class Rounds:
         # The first round is grown whole, whatever the deadline: there must be something to give.
         halt = self.halt if self.trees else Halt()
         tasks = [
-            partial(grow_one, job, sample, seed, halt, self.rooms)
+            partial(grow_one, job, sample, seed, halt, self.buffer_pool)
             for job, seed in zip(jobs, seeds, strict=True)
         ]
         n_threads = min(effective_n_jobs(self.learner.n_jobs), groups)

@@ -12,11 +12,20 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from featurewright.engine import criteria
+from featurewright.engine.compiled_grammar import user_operators
+from featurewright.engine.features import (
+    MAX_FEATURES,
+    column_importances,
+    evaluate_expressions,
+    list_features,
+    rank_programs,
+)
+from featurewright.engine.forest import Forest
+from featurewright.engine.node_search import Target
 from featurewright.estimators.construction import CLASS_CRITERIA, NUMBER_CRITERIA, wanted_operators
 from featurewright.estimators.parameters import check_jobs, flag, one_of, whole_number
 from featurewright.expressions import Column, Expression, Feature, Operator
-from featurewright.kernels import criteria
-from featurewright.kernels.nodes import Target
 from featurewright.tables import (
     MultiTarget,
     Schema,
@@ -29,15 +38,6 @@ from featurewright.tables import (
     read_classes,
     read_numbers,
 )
-from featurewright.trees.features import (
-    MAX_FEATURES,
-    column_importances,
-    evaluate_expressions,
-    list_features,
-    rank_programs,
-)
-from featurewright.trees.forest import Forest
-from featurewright.trees.grammar import user_operators
 
 _FILL_ROWS = 2_000  # rows looked at for the constants that stand in for undefined values
 _NO_CODES = np.empty(0, np.int32)

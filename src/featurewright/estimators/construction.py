@@ -9,6 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from featurewright.engine import criteria
+from featurewright.engine.compiled_grammar import SAMPLINGS, build_grammar, compile_operators
+from featurewright.engine.grammar import Grammar
+from featurewright.engine.records import SETTINGS, make_record
+from featurewright.engine.search import LOOK_AHEAD, RANDOM_SEARCH, STEP
+from featurewright.engine.user_functions import CompiledOperators
 from featurewright.estimators.parameters import (
     number,
     one_of,
@@ -24,13 +30,7 @@ from featurewright.expressions import (
     resolve_operators,
 )
 from featurewright.expressions.operators import WITH_NUMBER
-from featurewright.kernels import criteria
-from featurewright.kernels.grammar import Grammar
-from featurewright.kernels.records import SETTINGS, make_record
-from featurewright.kernels.search import LOOK_AHEAD, RANDOM_SEARCH, STEP
-from featurewright.kernels.user import CompiledOperators
 from featurewright.tables import Schema
-from featurewright.trees.grammar import SAMPLINGS, build_grammar, compile_operators
 
 STRATEGIES = {
     "random": RANDOM_SEARCH,

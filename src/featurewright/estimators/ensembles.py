@@ -13,6 +13,19 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
+from featurewright.engine.adaptive import BATCH, adapt
+from featurewright.engine.compiled_grammar import empty_library
+from featurewright.engine.forest import Forest, join
+from featurewright.engine.growth import (
+    Job,
+    draw_sample,
+    grow_trees,
+    load_kernels,
+    order_rows,
+    tree_seeds,
+)
+from featurewright.engine.node_search import Target
+from featurewright.engine.threads import Halt
 from featurewright.estimators.base import ConstructiveLearner, from_units
 from featurewright.estimators.construction import (
     Construction,
@@ -22,19 +35,6 @@ from featurewright.estimators.construction import (
 )
 from featurewright.estimators.parameters import flag, number, rows_or_share, whole_number
 from featurewright.estimators.progress import compilation_notice, progress
-from featurewright.kernels.nodes import Target
-from featurewright.trees.adaptive import BATCH, adapt
-from featurewright.trees.forest import Forest, join
-from featurewright.trees.grammar import empty_library
-from featurewright.trees.growth import (
-    Job,
-    draw_sample,
-    grow_trees,
-    load_kernels,
-    order_rows,
-    tree_seeds,
-)
-from featurewright.trees.threads import Halt
 
 
 class GrownEnsemble(ConstructiveLearner):

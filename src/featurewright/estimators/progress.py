@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from featurewright.kernels.grow import grow_tree
+from featurewright.engine.grow import grow_tree
 
 _PATIENCE = 2.0  # seconds before the first use explains why it takes longer
 _logger = logging.getLogger("featurewright")

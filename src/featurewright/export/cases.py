@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from featurewright.engine.forest import Forest
 from featurewright.export.graph import Ensemble, Graph, Step
 from featurewright.export.scalars import whole
 from featurewright.expressions.sql_form import NARROW_END, Sql, case, narrow_end, number, sqlglot
-from featurewright.trees.forest import Forest
 
 MAX_NODES = 300_000  # more would be hundreds of megabytes of SQL
 _DEPTH = {"sqlite": 8}  # levels of a tree in one expression: SQLite's parser has a small stack

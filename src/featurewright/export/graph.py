@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from featurewright.engine.forest import Forest
 from featurewright.export.moments import date_part
 from featurewright.expressions import OPERATORS, Call, Expression
 from featurewright.expressions.sql_form import check_operator
 from featurewright.tables import Schema
-from featurewright.trees.forest import Forest
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from featurewright.engine.forest import Forest
 from featurewright.export.graph import Ensemble, Graph
 from featurewright.export.trees import test_steps
-from featurewright.trees.forest import Forest
 
 
 def path_steps(graph: Graph, model: Any) -> list[int]:

@@ -11,10 +11,10 @@ from featurewright.constructive import (
     ConstructiveBoostingRegressor,
 )
 from featurewright.constructive.boosted import BoostedTrees
+from featurewright.engine.compiled_grammar import user_operators
 from featurewright.estimators.ensembles import GrownClassifier, GrownRegressor
 from featurewright.export.graph import Ensemble, Graph
 from featurewright.expressions import from_program
-from featurewright.trees.grammar import user_operators
 
 
 def test_steps(graph: Graph, model: Any) -> tuple[int, ...]:

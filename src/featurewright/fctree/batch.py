@@ -13,6 +13,14 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
+from featurewright.engine.compiled_grammar import empty_library, user_operators
+from featurewright.engine.correlations import score_programs
+from featurewright.engine.grow import GrowContext, kernel_addresses, make_tree_buffers
+from featurewright.engine.growth import order_rows
+from featurewright.engine.node_search import Target, prepare
+from featurewright.engine.records import STATE, make_record
+from featurewright.engine.threads import Halt, run_in_threads
+from featurewright.engine.weighted import gain_unit
 from featurewright.estimators.base import ConstructiveLearner, some_rows
 from featurewright.estimators.construction import (
     CLASS_CRITERIA,
@@ -28,14 +36,6 @@ from featurewright.estimators.progress import compilation_notice, progress
 from featurewright.expressions import Feature, Operator, from_program, resolve_operators
 from featurewright.fctree.candidates import Block, Candidates
 from featurewright.fctree.planning import check_output, is_constant, plan, six_or_named
-from featurewright.kernels.batch import score_programs
-from featurewright.kernels.grow import Work, kernel_addresses, make_workshop
-from featurewright.kernels.nodes import Target, prepare
-from featurewright.kernels.records import STATE, make_record
-from featurewright.kernels.weighted import gain_unit
-from featurewright.trees.grammar import empty_library, user_operators
-from featurewright.trees.growth import order_rows
-from featurewright.trees.threads import Halt, run_in_threads
 
 _SPARE = 10  # so many times the features asked for are looked at more closely
 _TRIAL = 16  # candidates scored to guess the time all take
@@ -307,8 +307,8 @@ class _Scorer:
         blocks = candidates.blocks()
         starts = np.cumsum([0, *(block.size for block in blocks)])
         n_threads = max(1, min(effective_n_jobs(self.learner.n_jobs), len(blocks)))
-        shop, n_stats = self._workshop()
-        self.unit = float(gain_unit(shop.rows, len(self.row_ids), n_stats, self.settings)) or 1.0
+        buffers, n_stats = self._workshop()
+        self.unit = float(gain_unit(buffers.rows, len(self.row_ids), n_stats, self.settings)) or 1.0
         if self.learner.verbose and blocks:
             self._tell(candidates.programs(blocks[0])[:_TRIAL], int(starts[-1]), n_threads)
         tasks = [
@@ -323,18 +323,18 @@ class _Scorer:
     def _workshop(self) -> tuple[Any, int]:
         """Allocate working arrays and make the rows ready."""
         n, n_columns = len(self.row_ids), self.columns.shape[0]
-        shop = make_workshop(n, n_columns, self.n_values, 3, self.settings, 1)
-        n_stats = prepare(self.target, self.row_ids, 0, n, self.settings, shop.rows)
-        return shop, int(n_stats)
+        buffers = make_tree_buffers(n, n_columns, self.n_values, 3, self.settings, 1)
+        n_stats = prepare(self.target, self.row_ids, 0, n, self.settings, buffers.rows)
+        return buffers, int(n_stats)
 
     def _score_programs(
         self, programs: npt.NDArray[np.int32], seed: int, *, refines: bool = False
     ) -> npt.NDArray[np.float32]:
         """Score programs on all rows."""
-        shop, n_stats = self._workshop()
+        buffers, n_stats = self._workshop()
         scores = np.empty(len(programs), np.float32)
-        work = Work(
-            rows=shop.rows,
+        context = GrowContext(
+            rows=buffers.rows,
             row_ids=self.row_ids,
             matrix=self.columns,  # by rows it is for nodes that look at all columns: here is none
             columns=self.columns,
@@ -344,10 +344,10 @@ class _Scorer:
             library=empty_library(programs.shape[1]),
             users=self.users,
             state=make_record(STATE, random=seed),
-            shop=shop,
+            buffers=buffers,
         )
         n, flag = len(self.row_ids), self.halt.flag
-        score_programs(work, programs, n, n_stats, np.int64(refines), flag, scores)
+        score_programs(context, programs, n, n_stats, np.int64(refines), flag, scores)
         return scores
 
     def refine(self, kept: list[Kept]) -> list[Kept]:
@@ -369,7 +369,7 @@ class _Scorer:
         return 0 if self.halt.flag[0] else len(programs)
 
     def _tell(self, programs: npt.NDArray[np.int32], total: int, n_threads: int) -> None:
-        """Say how much work lies ahead."""
+        """Say how much context lies ahead."""
         self._score_programs(programs, self.seed)  # compiles
         started = time.perf_counter()
         self._score_programs(programs, self.seed)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from featurewright.engine.compiled_grammar import user_operators
+from featurewright.engine.operator_lists import tells_nothing_new_exchanged
 from featurewright.expressions import Domain, Operator, accepts, operator_opcode
 from featurewright.expressions.opcodes import END, IS
-from featurewright.trees.grammar import user_operators
-from featurewright.trees.weighing import tells_nothing_new_exchanged
 
 BLOCK = 1024  # candidates of a block, at most a few more than its first operand has partners
 

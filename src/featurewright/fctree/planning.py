@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from featurewright.engine.compiled_grammar import build_grammar, compile_operators
+from featurewright.engine.node_search import Target
+from featurewright.engine.operator_lists import usable_operators
+from featurewright.engine.search import WEIGHTED
 from featurewright.estimators.construction import Construction, count_levels, named_operators
 from featurewright.estimators.parameters import flag, whole_number
 from featurewright.expressions import Domain, Operator, resolve_operators
-from featurewright.kernels.nodes import Target
-from featurewright.kernels.search import WEIGHTED
 from featurewright.tables import Schema
-from featurewright.trees.grammar import build_grammar, compile_operators
-from featurewright.trees.weighing import usable_operators
 
 SIX = ("sqrt", "square", "add", "sub", "mul", "gaussian")
 _MAX_WIDTH = 127  # symbols; six binary operators on top of one another

@@ -10,6 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from featurewright.engine.compiled_grammar import user_operators
+from featurewright.engine.features import list_features, rank_programs, spell_level_tests
+from featurewright.engine.forest import Forest
+from featurewright.engine.growth import Job
+from featurewright.engine.node_search import Target
+from featurewright.engine.operator_lists import list_operators
+from featurewright.engine.threads import Halt
 from featurewright.estimators.base import some_rows
 from featurewright.estimators.construction import Construction, Limits
 from featurewright.estimators.documentation import FITTED, THREADS, documented
@@ -17,13 +24,6 @@ from featurewright.estimators.ensembles import GrownClassifier, GrownEnsemble, G
 from featurewright.estimators.parameters import flag, rows_or_share, whole_number
 from featurewright.expressions import Feature, Operator, parse_budget
 from featurewright.fctree.planning import MAX_ORDER, check_output, is_constant, plan, six_or_named
-from featurewright.kernels.nodes import Target
-from featurewright.trees.features import list_features, rank_programs, spell_level_tests
-from featurewright.trees.forest import Forest
-from featurewright.trees.grammar import user_operators
-from featurewright.trees.growth import Job
-from featurewright.trees.threads import Halt
-from featurewright.trees.weighing import list_operators
 
 CONSTRUCTION = """
 n_estimators : int, default=1
@@ -171,13 +171,13 @@ class FCTreeParameters(GrownEnsemble):
         **leaves: Any,
     ) -> Job:
         job = super()._make_job(matrix, target, scoring, operators, **leaves)
-        weighing = list_operators(
+        operator_weights = list_operators(
             self._construction.operators,
             self._schema.domains,
             weighting=bool(self.weighting),
             max_order=int(self.max_order),
         )
-        return replace(job, weighing=weighing)
+        return replace(job, operator_weights=operator_weights)
 
     def _grow_batches(
         self, job: Job, seeds: list[int], before: Forest | None, on_done: Any, halt: Halt

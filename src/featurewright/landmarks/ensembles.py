@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from featurewright.engine.threads import Halt, one_blas_thread, run_in_threads
 from featurewright.estimators.base import from_units, in_units
 from featurewright.estimators.documentation import documented
 from featurewright.estimators.parameters import one_of, whole_number
@@ -49,7 +50,6 @@ from featurewright.tables import (
     read_classes,
     read_numbers,
 )
-from featurewright.trees.threads import Halt, one_blas_thread, run_in_threads
 
 
 class KernelFeatureEnsemble(BaseEstimator):

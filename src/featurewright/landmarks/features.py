@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from featurewright.engine.threads import one_blas_thread
 from featurewright.estimators.documentation import documented
 from featurewright.estimators.parameters import flag
 from featurewright.estimators.points import Matrix
@@ -24,7 +25,6 @@ from featurewright.tables import (
     fit_table,
     read_classes,
 )
-from featurewright.trees.threads import one_blas_thread
 
 
 @documented(KERNEL, SEEDS, slices='"class" needs y.')

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
+from featurewright.engine.threads import run_in_threads
 from featurewright.estimators.points import Matrix
 from featurewright.expressions import Domain
 from featurewright.landmarks.choice import Rows
@@ -18,7 +19,6 @@ from featurewright.landmarks.members import Member, Values
 from featurewright.landmarks.points import PointMap
 from featurewright.landmarks.similarity import BLOCK, LandmarkMap
 from featurewright.tables import EncodedTable, Schema
-from featurewright.trees.threads import run_in_threads
 
 # Kernel features alone, or beside a random half of the columns: a learner for each run. The other
 # methods train a whole ensemble in each run, beside all columns.

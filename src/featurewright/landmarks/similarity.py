@@ -13,11 +13,11 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.metrics.pairwise import euclidean_distances, kernel_metrics, pairwise_kernels
 
+from featurewright.engine.threads import run_in_threads
 from featurewright.estimators.parameters import number, one_of, whole_number
 from featurewright.estimators.points import Matrix
 from featurewright.landmarks.points import PointMap
 from featurewright.tables import FLOAT_MAX
-from featurewright.trees.threads import run_in_threads
 
 KERNELS = ("gaussian", *sorted(kernel_metrics()))
 # Matrix products round differently for different numbers of rows. Blocks of one size make a row's

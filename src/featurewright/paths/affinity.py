@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
-from featurewright.kernels.affinity import add_shared, write_shared
+from featurewright.engine.path_kernel import add_shared, write_shared
+from featurewright.engine.threads import run_in_threads
 from featurewright.paths.numbering import Numbering
-from featurewright.trees.threads import run_in_threads
 
 KINDS = ("path", "leaf", "torkkola")
 

@@ -9,17 +9,17 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright._sklearn_compat import sparse_container
+from featurewright.engine.compiled_grammar import user_operators
+from featurewright.engine.growth import draw_sample, order_rows, tree_seeds
+from featurewright.engine.node_search import Target
 from featurewright.estimators.documentation import GROWTH, SEARCH, THREADS, documented
 from featurewright.estimators.parameters import flag, one_of, whole_number
-from featurewright.kernels.nodes import Target
 from featurewright.paths.affinity import KINDS
 from featurewright.paths.encoding import Seen, all_trees, write_hashed, write_rows
 from featurewright.paths.growing import GrownPaths
 from featurewright.paths.naming import Namer
 from featurewright.paths.trails import Trails
 from featurewright.tables import check_input_names
-from featurewright.trees.grammar import user_operators
-from featurewright.trees.growth import draw_sample, order_rows, tree_seeds
 
 ENCODING = """
 n_estimators : int or "auto", default=100

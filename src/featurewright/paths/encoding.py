@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from featurewright.kernels import paths as kernels
-from featurewright.kernels.programs import UserFunctions
+from featurewright.engine import paths as kernels
+from featurewright.engine.forest import Forest, over_rows
+from featurewright.engine.programs import UserFunctions
 from featurewright.paths.numbering import Numbering
-from featurewright.trees.forest import Forest, over_rows
 
 _BLOCK = 512  # rows whose paths are written tree by tree
 _FOLDED_ROWS = 256  # rows whose paths are written in full before they are put into buckets

@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from featurewright.engine.features import column_importances
+from featurewright.engine.forest import Forest, join
+from featurewright.engine.growth import Job, tree_seeds
+from featurewright.engine.node_search import Target
+from featurewright.engine.threads import Halt
 from featurewright.estimators.base import plain_weights, sum_target
 from featurewright.estimators.construction import CLASS_CRITERIA, NUMBER_CRITERIA
 from featurewright.estimators.ensembles import GrownEnsemble
 from featurewright.estimators.parameters import flag, number, one_of, whole_number
 from featurewright.estimators.progress import compilation_notice, progress
-from featurewright.kernels.nodes import Target
 from featurewright.paths.convergence import Convergence, hold_out
 from featurewright.paths.numbering import Numbering, number_forest
 from featurewright.paths.trails import Trails
 from featurewright.paths.unsupervised import table_as_target
 from featurewright.tables import check_weights
-from featurewright.trees.features import column_importances
-from featurewright.trees.forest import Forest, join
-from featurewright.trees.growth import Job, tree_seeds
-from featurewright.trees.threads import Halt
 
 
 class GrownPaths(GrownEnsemble):

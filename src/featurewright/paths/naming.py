@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from featurewright.engine.forest import Forest
 from featurewright.expressions import Domain, Operator, from_program
 from featurewright.expressions.opcodes import END
 from featurewright.paths.numbering import Numbering
 from featurewright.tables import Schema
-from featurewright.trees.forest import Forest
 
 EVERYONE = "all rows"
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from featurewright.kernels.affinity import number_depth_first
-from featurewright.kernels.paths import number_breadth_first
-from featurewright.trees.forest import Forest
+from featurewright.engine.forest import Forest
+from featurewright.engine.path_kernel import number_depth_first
+from featurewright.engine.paths import number_breadth_first
 
 
 @dataclass(frozen=True, eq=False)

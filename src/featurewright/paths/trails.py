@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from featurewright.kernels.programs import UserFunctions
+from featurewright.engine.forest import Forest
+from featurewright.engine.programs import UserFunctions
 from featurewright.paths.affinity import multiply_encodings, share_paths
 from featurewright.paths.encoding import (
     LeafSource,
@@ -20,7 +21,6 @@ from featurewright.paths.encoding import (
     write_rows,
 )
 from featurewright.paths.numbering import Numbering
-from featurewright.trees.forest import Forest
 
 Matrix = npt.NDArray[np.float32]
 

@@ -18,6 +18,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from featurewright.engine.threads import one_blas_thread
 from featurewright.estimators.base import center_and_scale, in_units, plain_weights
 from featurewright.estimators.parameters import check_jobs, number, one_of
 from featurewright.estimators.points import filled
@@ -49,7 +50,6 @@ from featurewright.tables import (
     read_numbers,
     read_sparse,
 )
-from featurewright.trees.threads import one_blas_thread
 
 _PATIENCE = 2  # recursions without a lower loss after which the search stops
 _FEW_ROWS = 3_000  # up to here, rows are held out in folds: one part of few rows misleads

@@ -10,6 +10,7 @@ import numpy as np
 from featurewright.auto.originals import Originals
 from featurewright.auto.parts import Part
 from featurewright.auto.reading import TableReader
+from featurewright.engine.forest import Forest
 from featurewright.estimators.points import Points
 from featurewright.export.stored.errors import broken
 from featurewright.expressions import Domain
@@ -17,7 +18,6 @@ from featurewright.landmarks.members import One, Several
 from featurewright.landmarks.similarity import KERNELS, LandmarkMap, Similarity
 from featurewright.recursive.inputs import Inputs
 from featurewright.tables import Schema
-from featurewright.trees.forest import Forest
 
 _LABELS = (str, bytes, bool, int, float)
 _PARTS = (

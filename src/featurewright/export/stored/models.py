@@ -9,6 +9,8 @@ from sklearn.base import is_classifier
 
 from featurewright.auto import AutoFeatures
 from featurewright.constructive.boosted import BoostedTrees
+from featurewright.engine.compiled_grammar import user_operators
+from featurewright.engine.forest import Forest
 from featurewright.estimators.base import ConstructiveLearner
 from featurewright.estimators.ensembles import GrownEnsemble
 from featurewright.export.stored.checks import demand
@@ -23,8 +25,6 @@ from featurewright.paths.numbering import number_forest
 from featurewright.recursive import RecursiveSelectiveClassifier
 from featurewright.recursive.base import RecursiveSelective
 from featurewright.tables import Schema
-from featurewright.trees.forest import Forest
-from featurewright.trees.grammar import user_operators
 
 
 def settle(model: Any) -> None:

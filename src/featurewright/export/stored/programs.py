@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from featurewright.engine.compiled_grammar import user_operators
 from featurewright.export.stored.errors import broken
 from featurewright.expressions import OPERATORS, Domain, Operator, operator_opcode
 from featurewright.expressions.opcodes import END, IS, MAX_OPCODE
 from featurewright.expressions.operators import MAX_ARITY
 from featurewright.tables import Schema
-from featurewright.trees.grammar import user_operators
 
 Integers = npt.NDArray[np.int64]
 _Stacks = tuple[Integers, Integers, Integers]  # domains, columns, and how many there are

@@ -16,11 +16,13 @@ from featurewright.auto.dates import TimeKind
 from featurewright.auto.originals import Originals, OutputColumn
 from featurewright.auto.parts import Part
 from featurewright.auto.reading import DerivedColumn, TableReader
+from featurewright.engine.compiled_grammar import compile_operators
+from featurewright.engine.forest import Forest
+from featurewright.engine.grammar import Grammar
 from featurewright.estimators.construction import Construction
 from featurewright.export.stored import checks
 from featurewright.export.stored.routing import ROUTING
 from featurewright.expressions import Call, Column, Domain, Feature, Operator
-from featurewright.kernels.grammar import Grammar
 from featurewright.landmarks.members import Bag, Boosted, One
 from featurewright.landmarks.points import PointMap
 from featurewright.landmarks.runs import Base, Run
@@ -28,8 +30,6 @@ from featurewright.landmarks.similarity import LandmarkMap, Similarity
 from featurewright.recursive.inputs import Inputs
 from featurewright.recursive.members import NeverMember
 from featurewright.tables import MultiTarget, Schema
-from featurewright.trees.forest import Forest
-from featurewright.trees.grammar import compile_operators
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

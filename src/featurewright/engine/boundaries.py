@@ -1,0 +1,103 @@
+"""Score the boundaries between bins and choose the best allowed one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from featurewright.engine.binning import accumulate, key_value, order_key, sum_bins
+from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.criteria import WORST, score_boundaries
+from featurewright.engine.packed import unpack_bins
+from featurewright.engine.sums import separates
+
+_ZERO = np.float32(0.0)
+
+
+@kernel(inline=True)
+def running_total(left, r, n_bins, is_level):
+    """Make a row of bins ready for scoring: running sums for numbers, as it is for levels."""
+    if is_level:
+        return sum_bins(left, r, n_bins)
+    return accumulate(left, r, n_bins)
+
+
+@kernel(inline=True)
+def add_up(left, total, n_stats, n_bins):
+    """Make the weight's row the sum of the class rows; give its total."""
+    last = np.uint64(n_stats)
+    for b in range(np.uint64(n_bins)):
+        left[last, b] = left[np.uint64(0), b]
+    weight = total[0]
+    for p in range(np.uint64(1), last):
+        for b in range(np.uint64(n_bins)):
+            left[last, b] += left[p, b]
+        weight += total[p]
+    return weight
+
+
+@kernel(inline=True)
+def best_of_bins(rows, n_stats, settings, scratch, n_bins, is_level, state):
+    """Score all boundaries (or, for levels, each bin against the rest) and choose the best."""
+    left, total = scratch.left, scratch.total
+    counts = left.shape[0] - 1
+    if not settings.by_class and rows.units[0] > _ZERO:
+        unpack_bins(scratch.packed, n_bins, rows.units, is_level, left, total)
+    else:
+        for p in range(n_stats + 1 - settings.by_class):
+            total[p] = running_total(left, p, n_bins, is_level)
+        if settings.by_class:
+            total[n_stats] = add_up(left, total, n_stats, n_bins)
+        if settings.min_rows > 1:
+            total[counts] = running_total(left, counts, n_bins, is_level)
+    # The last bin of levels holds those outside the window: it is not a test by itself.
+    return choose_boundary(rows, n_stats, settings, scratch, n_bins, n_bins - is_level, state)
+
+
+@kernel(inline=True)
+def forbid_small(left, total, n_stats, settings, allowed, scores):
+    """Give boundaries with too little on one side the WORST score; give the highest score.
+
+    Everything is compared for every boundary: a loop without branches takes many at a time.
+    """
+    w, c = np.uint64(n_stats), np.uint64(left.shape[0] - 1)
+    smallest, weight = settings.min_weight, total[w]
+    any_count = settings.min_rows <= 1  # then rows are not counted
+    fewest = np.float32(settings.min_rows)
+    most = total[c] - fewest
+    best = order_key(WORST)
+    for b in range(np.uint64(allowed)):
+        part, count, score = left[w, b], left[c, b], scores[b]
+        enough = any_count | ((count >= fewest) & (count <= most))
+        enough &= (part > smallest) & (weight - part > smallest) & (score == score)
+        score = score if enough else WORST
+        scores[b] = score
+        best = max(best, order_key(score))
+    return key_value(best)
+
+
+@kernel(inline=True)
+def first_of(scores, best, allowed):
+    """Find the first boundary with the best score."""
+    place = np.int32(allowed)
+    for b in range(np.uint64(allowed)):
+        place = min(place, np.int32(b) if scores[b] == best else np.int32(allowed))
+    return np.int64(place)
+
+
+@kernel
+def choose_boundary(rows, n_stats, settings, scratch, n_bins, allowed, state):
+    """Score the boundaries whose sums are in place and choose the best of the allowed ones."""
+    left, total = scratch.left, scratch.total
+    weight = total[n_stats]
+    known = weight / rows.totals[n_stats]
+    score_boundaries(
+        left, total, n_stats, n_bins, settings.criterion, settings.l2, known, scratch.scores
+    )
+    best = forbid_small(left, total, n_stats, settings, allowed, scratch.scores)
+    state.boundary = -1
+    state.perfect = 0
+    if best > WORST:
+        state.boundary = first_of(scratch.scores, best, allowed)
+    if settings.by_class and n_stats == 2 and best > WORST and weight == rows.totals[n_stats]:
+        state.perfect = separates(left, total, state.boundary)
+    return best

@@ -1,0 +1,132 @@
+"""Read what trees have found: distinct expressions, their gains, and each column's importance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from featurewright.engine.canonical import order_operands
+from featurewright.engine.descend import run_programs
+from featurewright.engine.forest import Forest
+from featurewright.engine.programs import UserFunctions
+from featurewright.expressions import (
+    Expression,
+    Feature,
+    Operator,
+    from_program,
+    simplify,
+    to_program,
+)
+from featurewright.expressions.opcodes import END, IS
+from featurewright.tables import Schema
+
+_PRECISION = 1e6
+MAX_FEATURES = 200  # expressions listed, best first: a forest may hold hundreds of thousands
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Distinct programs of some trees, by total gain, best first."""
+
+    programs: npt.NDArray[np.int32]
+    gains: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.int64]
+
+
+def rank_programs(forest: Forest, users: UserFunctions) -> Ranking:
+    """Collect the distinct programs of inner nodes; gains are shares of the total gain."""
+    inner = forest.left >= 0
+    programs = forest.programs[inner].copy()
+    gains = forest.gain[inner].astype(np.float64)
+    if not len(programs):
+        return Ranking(programs, gains, np.zeros(0, np.int64))
+    width = programs.shape[1]
+    order_operands(programs, users.arities, np.empty(width, np.int64), np.empty(width, np.int32))
+    keys: npt.NDArray[Any] = programs[:, 0]
+    if width > 1 and (programs[:, 1] != END).any():
+        # Each row as one opaque value: sorting those is far faster than sorting rows.
+        keys = np.ascontiguousarray(programs).view(np.dtype((np.void, 4 * width))).ravel()
+    _, first, place, counts = np.unique(
+        keys, return_index=True, return_inverse=True, return_counts=True
+    )
+    totals = np.bincount(place, gains, minlength=len(first)).astype(np.float64)
+    whole = totals.sum()
+    # Rounded down, so that float32 sums taken in another order do not exchange equals; np.unique
+    # has put those into an order of their own that depends on nothing else.
+    shares = np.floor(totals / whole * _PRECISION) / _PRECISION if whole > 0 else totals
+    order = np.argsort(-shares, kind="stable")
+    return Ranking(programs[first[order]], shares[order], counts[order])
+
+
+def spell_level_tests(forest: Forest) -> Forest:
+    """Write tests of a lone category for a level as the expressions that they are."""
+    tests = (forest.left >= 0) & (forest.is_level == 1) & (forest.programs[:, 1] == END)
+    programs = forest.programs.copy()
+    levels = forest.threshold[tests].astype(np.int64)
+    programs[tests, 1] = -1 - (IS | (levels << 8))
+    return replace(forest, programs=programs)
+
+
+def list_features(
+    ranking: Ranking,
+    schema: Schema,
+    operators: Sequence[Operator],
+    limit: int = MAX_FEATURES,
+    *,
+    columns: bool = False,
+) -> tuple[Feature, ...]:
+    """Make features of the constructed expressions of a ranking, equal ones merged.
+
+    With `columns` the lone columns that were chosen are listed too.
+    """
+    width = ranking.programs.shape[1]
+    if width == 1:
+        return ()
+    listed = np.ones(len(ranking.gains), bool) if columns else ranking.programs[:, 1] != END
+    constructed = np.flatnonzero(listed)[:limit]
+    merged: dict[Expression, list[float]] = {}
+    for k in constructed:
+        expression = simplify(
+            from_program(
+                ranking.programs[k], schema.names, schema.domains, schema.levels, operators
+            )
+        )
+        if expression.size == 1 and not columns:
+            continue
+        entry = merged.setdefault(expression, [0.0, 0])
+        entry[0] += float(ranking.gains[k])
+        entry[1] += int(ranking.counts[k])
+    ranked = sorted(merged.items(), key=lambda item: -item[1][0])
+    return tuple(Feature.of(expression, gain, int(count)) for expression, (gain, count) in ranked)
+
+
+def column_importances(forest: Forest, n_columns: int) -> npt.NDArray[np.float64]:
+    """Share the gain of every split equally among the columns its expression names."""
+    inner = forest.left >= 0
+    programs, gains = forest.programs[inner], forest.gain[inner].astype(np.float64)
+    named = (programs >= 0) & (programs != END)
+    each = gains / np.maximum(1, named.sum(axis=1))
+    weights = np.broadcast_to(each[:, None], programs.shape)[named]
+    totals = np.bincount(programs[named], weights, minlength=n_columns).astype(np.float64)
+    whole = totals.sum()
+    return totals / whole if whole > 0 else totals
+
+
+def evaluate_expressions(
+    expressions: Sequence[Expression],
+    matrix: npt.NDArray[np.float64],
+    operators: Sequence[Operator],
+    users: UserFunctions,
+) -> npt.NDArray[np.float64]:
+    """Compute expressions on every row of an encoded float64 matrix; undefined is NaN."""
+    out = np.empty((len(matrix), len(expressions)))
+    if not expressions:
+        return out
+    width = max(expression.size for expression in expressions)
+    programs = np.stack([to_program(e, operators, width) for e in expressions])
+    run_programs(matrix, programs, users, np.empty(width + 1), out)
+    return out

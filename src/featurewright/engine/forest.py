@@ -1,0 +1,256 @@
+"""The fitted structure: any number of grown trees in fixed-width arrays that nobody changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+
+from featurewright.engine.descend import (
+    BLOCK,
+    IS_LEVEL,
+    ORDERED,
+    PROGRAM,
+    add_leaf_values,
+    find_leaves,
+    pack_nodes,
+)
+from featurewright.engine.grow import Grown
+from featurewright.engine.leaves import number_leaves
+from featurewright.engine.programs import UserFunctions
+from featurewright.engine.threads import run_in_threads
+
+_ROWS_PER_TASK = 2048
+_NO_KEYS = np.empty(0, np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Grown trees, one after the other.
+
+    Attributes
+    ----------
+    roots : ndarray of int64
+        First node of each tree.
+    left : ndarray of int32
+        Left child of each node, the right one following it; at a leaf, -1 - its number.
+    programs : ndarray of int32 of shape (n_nodes, max_size)
+        What each inner node tests, as an RPN program.
+    threshold : ndarray of float32
+        Values up to it go left; for a level test, values equal to it.
+    is_level, missing_left : ndarray of uint8
+        Whether the node tests for one level; whether missing values go left.
+    gain : ndarray of float32
+        What the split gained, in units of weight.
+    n_rows : ndarray of int32
+        Rows that reached the node while growing.
+    depth : ndarray of int32
+        Distance from the root.
+    values : ndarray of shape (n_leaves, n_values)
+        What each leaf predicts: float32 for shares of classes, float64 for means.
+    operator_weights, operator_counts : ndarray of shape (n_nodes, n_operators)
+        Where operators are drawn by weight: each one's weight after the node was searched, and the
+        number of candidates it built there. Else empty.
+    """
+
+    roots: npt.NDArray[np.int64]
+    left: npt.NDArray[np.int32]
+    programs: npt.NDArray[np.int32]
+    threshold: npt.NDArray[np.float32]
+    is_level: npt.NDArray[np.uint8]
+    missing_left: npt.NDArray[np.uint8]
+    gain: npt.NDArray[np.float32]
+    n_rows: npt.NDArray[np.int32]
+    depth: npt.NDArray[np.int32]
+    values: npt.NDArray[np.floating[Any]]
+    operator_weights: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    operator_counts: npt.NDArray[np.int64] = field(
+        default_factory=lambda: np.empty((0, 0), np.int64)
+    )
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.roots)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves of all trees."""
+        return len(self.values)
+
+    @cached_property
+    def packed(self) -> npt.NDArray[np.int32]:
+        """Nodes in the form in which rows descend them."""
+        packed = np.empty((len(self.left), 4), np.int32)
+        pack_nodes(
+            self.left, self.programs, self.threshold, self.is_level, self.missing_left, packed
+        )
+        packed[:, 2] = self.threshold.view(np.int32)
+        tests = self.left >= 0
+        other = tests & ((packed[:, 1] == PROGRAM) | (packed[:, 3] & IS_LEVEL != 0))
+        ordered = tests[self.roots] & ~np.logical_or.reduceat(other, self.roots)
+        packed[self.roots[ordered], 3] |= ORDERED
+        return packed
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "packed"}
+
+    def find_leaves(
+        self,
+        matrix: npt.NDArray[np.float32],
+        users: UserFunctions,
+        n_jobs: int | None = None,
+        salts: npt.NDArray[np.uint64] = _NO_KEYS,
+    ) -> npt.NDArray[np.int32]:
+        """Give the leaf number of each row in each tree, numbered through all trees.
+
+        With a salt for each tree, a missing value sends a row either way by chance: always the
+        same way for the same values of the row. Without salts it goes to the node's side for it.
+        """
+        out = np.empty((len(matrix), self.n_trees), np.int32)
+
+        def context(first: int, last: int) -> None:
+            stack = np.empty(self.programs.shape[1] + 1, np.float32)
+            nodes, active = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+            find_leaves(
+                matrix,
+                first,
+                last,
+                self.roots,
+                self.packed,
+                self.programs,
+                users,
+                stack,
+                nodes,
+                active,
+                np.empty(BLOCK, np.uint64) if len(salts) else _NO_KEYS,
+                salts,
+                out,
+            )
+
+        over_rows(context, len(matrix), n_jobs)
+        return out
+
+    def sum_values(
+        self,
+        matrix: npt.NDArray[np.float32],
+        users: UserFunctions,
+        n_jobs: int | None = None,
+        groups: int = 1,
+    ) -> npt.NDArray[np.float64]:
+        """Add up the leaf values of each row over all trees.
+
+        With several groups the trees take turns, and each group has columns of its own.
+        """
+        out = np.zeros((len(matrix), self.values.shape[1] + groups - 1))
+
+        def context(first: int, last: int) -> None:
+            stack = np.empty(self.programs.shape[1] + 1, np.float32)
+            nodes, active = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+            add_leaf_values(
+                matrix,
+                first,
+                last,
+                self.roots,
+                self.packed,
+                self.programs,
+                users,
+                stack,
+                nodes,
+                active,
+                _NO_KEYS,
+                self.values,
+                groups,
+                out,
+            )
+
+        over_rows(context, len(matrix), n_jobs)
+        return out
+
+    def trees(self, first: int, last: int) -> Forest:
+        """Give some of the trees as a forest of their own."""
+        if first == 0 and last == self.n_trees:
+            return self
+        ends = np.append(self.roots, len(self.left))
+        begin, end = int(ends[first]), int(ends[last])
+        left = self.left[begin:end].copy()
+        leaves = left < 0
+        numbers = -1 - left[leaves]
+        low = int(numbers.min()) if len(numbers) else 0
+        left[leaves] += low
+        left[~leaves] -= begin
+        return Forest(
+            roots=self.roots[first:last] - begin,
+            left=left,
+            programs=self.programs[begin:end],
+            threshold=self.threshold[begin:end],
+            is_level=self.is_level[begin:end],
+            missing_left=self.missing_left[begin:end],
+            gain=self.gain[begin:end],
+            n_rows=self.n_rows[begin:end],
+            depth=self.depth[begin:end],
+            values=self.values[low : low + int(leaves.sum())],
+            operator_weights=self.operator_weights[begin:end],
+            operator_counts=self.operator_counts[begin:end],
+        )
+
+
+def over_rows(context: Any, n_rows: int, n_jobs: int | None) -> None:
+    """Run tasks on ranges of rows, in threads where it pays."""
+    threads = min(effective_n_jobs(n_jobs), -(-n_rows // _ROWS_PER_TASK))
+    if threads <= 1:
+        context(0, n_rows)
+        return
+    edges = np.linspace(0, n_rows, threads + 1).astype(np.int64)
+    run_in_threads([partial(context, int(a), int(b)) for a, b in pairwise(edges)], threads)
+
+
+def tree_from_grown(grown: Grown, n_nodes: int) -> Forest:
+    """Copy the used part of a grown tree; its leaves are numbered, their values still zero wide."""
+    left = grown.left[:n_nodes].copy()
+    n_leaves = number_leaves(left)
+    return Forest(
+        roots=np.zeros(1, np.int64),
+        left=left,
+        programs=grown.programs[:n_nodes].copy(),
+        threshold=grown.threshold[:n_nodes].copy(),
+        is_level=grown.is_level[:n_nodes].copy(),
+        missing_left=grown.missing_left[:n_nodes].copy(),
+        gain=grown.gain[:n_nodes].copy(),
+        n_rows=grown.size[:n_nodes].astype(np.int32),
+        depth=grown.depth[:n_nodes].copy(),
+        values=np.zeros((n_leaves, 0), np.float32),
+    )
+
+
+def join(trees: Sequence[Forest]) -> Forest:
+    """Put trees, or forests, one after the other."""
+    if len(trees) == 1:
+        return trees[0]
+    nodes = np.cumsum([0, *(len(tree.left) for tree in trees)])
+    leaves = np.cumsum([0, *(tree.n_leaves for tree in trees)])
+
+    def shifted(tree: Forest, k: int) -> npt.NDArray[np.int32]:
+        left = tree.left.astype(np.int64)
+        return np.where(left >= 0, left + nodes[k], left - leaves[k]).astype(np.int32)
+
+    return Forest(
+        roots=np.concatenate([tree.roots + nodes[k] for k, tree in enumerate(trees)]),
+        left=np.concatenate([shifted(tree, k) for k, tree in enumerate(trees)]),
+        programs=np.concatenate([tree.programs for tree in trees]),
+        threshold=np.concatenate([tree.threshold for tree in trees]),
+        is_level=np.concatenate([tree.is_level for tree in trees]),
+        missing_left=np.concatenate([tree.missing_left for tree in trees]),
+        gain=np.concatenate([tree.gain for tree in trees]),
+        n_rows=np.concatenate([tree.n_rows for tree in trees]),
+        depth=np.concatenate([tree.depth for tree in trees]),
+        values=np.concatenate([tree.values for tree in trees]),
+        operator_weights=np.concatenate([tree.operator_weights for tree in trees]),
+        operator_counts=np.concatenate([tree.operator_counts for tree in trees]),
+    )

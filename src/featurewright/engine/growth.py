@@ -1,0 +1,301 @@
+"""Grow many trees: seeds, bootstrap samples, working arrays, threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+
+from featurewright.engine import leaves
+from featurewright.engine.forest import Forest, tree_from_grown
+from featurewright.engine.grammar import Grammar
+from featurewright.engine.grow import (
+    Grown,
+    TreeBuffers,
+    grow_tree,
+    kernel_addresses,
+    make_grown,
+    make_tree_buffers,
+)
+from featurewright.engine.node_search import Target
+from featurewright.engine.programs import UserFunctions
+from featurewright.engine.records import STATE, make_record
+from featurewright.engine.search import Library
+from featurewright.engine.threads import Halt, run_in_threads
+from featurewright.engine.weighted import OperatorWeights, begin_tree
+
+# Where rows go both ways on missing values, a tree makes at most so many copies for each row; then
+# rows go one way by chance.
+COPIES_PER_ROW = 3
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything the trees of one fit have in common."""
+
+    matrix: npt.NDArray[np.float32]  # (n_rows, n_columns), contiguous
+    columns: npt.NDArray[np.float32]  # the same by columns, contiguous
+    target: Target
+    settings: Any  # a SETTINGS record
+    grammar: Grammar
+    library: Library
+    users: UserFunctions
+    width: int  # symbols of a program
+    leaf: str = "mean"  # what leaves predict: "classes", "mean", "votes" or "nothing"
+    n_values: int = 1
+    # Weighted sums and weights that "mean" leaves are worked out from, in full precision; those
+    # that splits are scored with may be scaled.
+    leaf_sums: npt.NDArray[np.float64] | None = None
+    leaf_weights: npt.NDArray[np.float64] | None = None
+    operator_weights: OperatorWeights | None = None  # the operators, where they are drawn by weight
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Which rows one tree grows on."""
+
+    rows: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.float32] | None  # how often each row of the table is drawn; None: once
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the rows a tree grew on ended up: row_ids[start : start + size] at each node."""
+
+    row_ids: npt.NDArray[np.int32]
+    start: npt.NDArray[np.int64]
+    size: npt.NDArray[np.int64]
+
+
+def tree_seeds(seed: int, first: int, last: int) -> list[int]:
+    """Give each tree a seed of its own that depends on its number alone."""
+    return [
+        int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0])
+        for number in range(first, last)
+    ]
+
+
+def draw_sample(
+    order: npt.NDArray[np.int32], n_draws: int, seed: int, *, bootstrap: bool
+) -> Sample:
+    """Draw a tree's rows, keeping the given order (by class, where there are classes).
+
+    Parameters
+    ----------
+    order : ndarray of int32
+        The rows that may be drawn.
+    n_draws : int
+        How many are drawn, with replacement if `bootstrap`.
+    """
+    if not bootstrap and n_draws >= len(order):
+        return Sample(order.copy(), None)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    if bootstrap:
+        drawn = np.bincount(generator.integers(0, len(order), n_draws), minlength=len(order))
+    else:
+        drawn = np.zeros(len(order), np.int64)
+        drawn[generator.permutation(len(order))[:n_draws]] = 1
+    kept = drawn > 0
+    rows = order[kept]
+    counts = np.zeros(int(order.max()) + 1, np.float32)
+    counts[rows] = drawn[kept]
+    return Sample(rows, counts)
+
+
+def order_rows(target: Target) -> npt.NDArray[np.int32]:
+    """Put the rows of positive weight in order of class, else in their own order."""
+    rows = np.flatnonzero(target.weights > 0).astype(np.int32)
+    if len(target.codes):
+        rows = rows[np.argsort(target.codes[rows], kind="stable")]
+    return rows
+
+
+class BufferPool:
+    """Working arrays that the trees of one fit take over from one another.
+
+    New ones for every tree would have the system clear megabytes of memory each time.
+
+    Parameters
+    ----------
+    n_rows : int
+        The most rows that a tree grows on.
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        self.n_rows = n_rows
+        self._free: list[tuple[Grown, TreeBuffers]] = []
+
+    def take(self, job: Job) -> tuple[Grown, TreeBuffers]:
+        """Give arrays that no other tree is using."""
+        try:
+            return self._free.pop()
+        except IndexError:  # asking first whether there are some would let another thread be faster
+            pass
+        settings = job.settings
+        copies = COPIES_PER_ROW * self.n_rows if settings["missing_both"] else 0
+        capacity = _capacity(self.n_rows + copies, settings)
+        n_stats = max(job.n_values if settings["by_class"] else 0, job.target.sums.shape[0])
+        n_columns = job.columns.shape[0]
+        buffers = make_tree_buffers(self.n_rows, n_columns, n_stats, job.width, settings, capacity)
+        return make_grown(capacity, job.width), buffers
+
+    def give_back(self, room: tuple[Grown, TreeBuffers]) -> None:
+        """Leave arrays to the next tree."""
+        self._free.append(room)
+
+
+def load_kernels(settings: Any) -> dict[str, int]:
+    """Compile or load what trees of such settings need, before a deadline begins to count."""
+    return kernel_addresses(int(settings["strategy"]) if settings["budget"] > 0 else None)
+
+
+def grow_one(
+    job: Job, sample: Sample, seed: int, halt: Halt, buffer_pool: BufferPool | None = None
+) -> tuple[Forest, Places]:
+    """Grow one tree; give it and where its rows ended up."""
+    target = job.target
+    if sample.counts is not None:
+        weights = target.weights.copy()
+        weights[: len(sample.counts)] *= sample.counts
+        sums = target.sums
+        if sums.shape[0]:
+            sums = sums.copy()
+            sums[:, : len(sample.counts)] *= sample.counts
+        target = Target(target.codes, sums, weights)
+    settings = job.settings.copy()
+    n_rows = len(sample.rows)
+    settings["room"] = COPIES_PER_ROW * n_rows if settings["missing_both"] else 0
+    rows = np.empty(n_rows + int(settings["room"]), np.int32)
+    rows[:n_rows] = sample.rows
+    for name, address in load_kernels(settings).items():
+        settings[name] = address
+    buffer_pool = BufferPool(n_rows) if buffer_pool is None else buffer_pool
+    grown, buffers = room = buffer_pool.take(job)
+    operator_weights = (
+        None if job.operator_weights is None else begin_tree(job.operator_weights, grown.programs)
+    )
+    if operator_weights is not None:
+        buffers = buffers._replace(operator_weights=operator_weights)
+    state = make_record(STATE, random=seed)
+    n_nodes = grow_tree(
+        job.matrix,
+        job.columns,
+        target,
+        rows,
+        settings,
+        job.grammar,
+        job.library,
+        job.users,
+        state,
+        halt.flag,
+        grown,
+        buffers,
+    )
+    tree = tree_from_grown(grown, n_nodes)
+    if operator_weights is not None:
+        weights, counts = (
+            operator_weights.weights[:n_nodes].copy(),
+            operator_weights.counts[:n_nodes].copy(),
+        )
+        tree = replace(tree, operator_weights=weights, operator_counts=counts)
+    start, size = grown.start[:n_nodes].copy(), grown.size[:n_nodes].copy()
+    buffer_pool.give_back(room)
+    values = _leaf_values(job, sample, target, tree, Places(rows, start, size))
+    return replace(tree, values=values), Places(rows, start, size)
+
+
+def _leaf_values(
+    job: Job, sample: Sample, target: Target, tree: Forest, places: Places
+) -> npt.NDArray[Any]:
+    """Work out what the leaves of a grown tree predict."""
+    where = (tree.left, places.start, places.size, places.row_ids)
+    if job.leaf == "nothing":
+        return tree.values
+    shape = (tree.n_leaves, job.n_values)
+    if job.leaf == "classes":
+        values = np.empty(shape, np.float32)
+        leaves.class_values(*where, target.codes, target.weights, values)
+        return values
+    if job.leaf == "votes":
+        values = np.empty(shape, np.float32)
+        leaves.vote_values(*where, target.sums, values)
+        return values
+    sums = target.sums.astype(np.float64) if job.leaf_sums is None else job.leaf_sums
+    weights = target.weights.astype(np.float64) if job.leaf_weights is None else job.leaf_weights
+    if job.leaf_sums is not None and sample.counts is not None:
+        counts = np.zeros(len(weights))
+        counts[: len(sample.counts)] = sample.counts
+        sums, weights = sums * counts, weights * counts
+    means = np.empty(shape)
+    leaves.mean_values(*where, sums, weights, float(job.settings["l2"]), means)
+    return means
+
+
+def leaf_of_rows(
+    tree: Forest, places: Places, job: Job, *, everyone: bool
+) -> npt.NDArray[np.int32]:
+    """Give the leaf of every row: noted while growing, or found by descending for the others."""
+    n_rows = job.columns.shape[1]
+    if everyone or len(places.row_ids) < n_rows:
+        return tree.find_leaves(job.matrix, job.users)[:, 0]
+    out = np.empty(n_rows, np.int32)
+    leaves.place_rows(tree.left, places.start, places.size, places.row_ids, out)
+    return out
+
+
+def _capacity(n_rows: int, settings: Any) -> int:
+    """Bound the number of nodes of a tree."""
+    leaf_rows = max(1, int(settings["min_rows"]))
+    most = 2 * max(1, n_rows // leaf_rows) + 1
+    if settings["max_depth"] < 30:
+        most = min(most, 2 ** (int(settings["max_depth"]) + 1) + 1)
+    if settings["max_leaves"] > 0:
+        most = min(most, 2 * int(settings["max_leaves"]) + 1)
+    return most
+
+
+def grow_trees(
+    job: Job,
+    seeds: list[int],
+    *,
+    n_draws: int | None = None,
+    bootstrap: bool = False,
+    n_jobs: int | None = None,
+    halt: Halt | None = None,
+    keep_cut: bool = True,
+    on_done: Callable[[int], None] | None = None,
+) -> list[Forest]:
+    """Grow one tree for each seed; the same trees for any number of threads.
+
+    When the halt's deadline passes, the first trees are returned, up to the first that is not
+    whole: tree k always belongs to seed k. With `keep_cut` there is at least one.
+    """
+    halt = halt or Halt()
+    order = order_rows(job.target)
+    draws = len(order) if n_draws is None else n_draws
+    buffer_pool = BufferPool(len(order))
+
+    def task(seed: int) -> tuple[Forest, bool]:
+        sample = draw_sample(order, draws, seed, bootstrap=bootstrap)
+        tree, _ = grow_one(job, sample, seed, halt, buffer_pool)
+        return tree, bool(halt.flag[0])
+
+    results = run_in_threads(
+        [partial(task, seed) for seed in seeds],
+        min(effective_n_jobs(n_jobs), len(seeds)),
+        halt=halt,
+        on_done=on_done,
+    )
+    whole: list[Forest] = []
+    for result in results:
+        if result is None or result[1]:
+            break
+        whole.append(result[0])
+    if whole or not keep_cut or results[0] is None:
+        return whole
+    return [results[0][0]]

@@ -1,0 +1,315 @@
+"""Make a node's rows ready for scoring, search it, and choose where missing rows go."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from featurewright.engine.compiler.decorator import call_kernel, kernel, share
+from featurewright.engine.criteria import (
+    INFORMATION,
+    MISSING_ALONE,
+    RATIO,
+    WHOLE_LIMIT,
+    WORST,
+    score_boundaries,
+    xlogx_whole,
+)
+from featurewright.engine.packed import pack_sums
+from featurewright.engine.programs import LANES, gather_all, padded
+from featurewright.engine.random import draw_unit
+from featurewright.engine.search import (
+    AGAIN,
+    FROM_BUFFER,
+    FROM_VALUES,
+    choose_survivors,
+    search_columns,
+)
+from featurewright.engine.sums import known_totals, sum_left
+
+_ZERO = np.float32(0.0)
+_ONE = np.float32(1.0)
+# Rows for each class up to which wide numbers are faster than whole classes at a time: where all
+# rows are compared with one threshold, and with several.
+_PACKED_ROWS = 512
+_OFTEN_PACKED_ROWS = 64
+_NOTHING = np.float32(2e-6)  # targets are of order one: smaller differences are rounding
+
+
+class Target(NamedTuple):
+    """What the tree is to tell apart."""
+
+    codes: np.ndarray  # int32[n]: class of each row; empty without classes
+    sums: np.ndarray  # float32[targets, n]: weighted target columns; no rows with classes
+    weights: np.ndarray  # float32[n]
+
+
+@kernel(inline=True)
+def class_bits(totals, present, bits):
+    """Part so many bits among the classes; give each one's share, 0 where a weight is too large."""
+    bits = min(bits // present, 24)  # what a float32 counts exactly
+    for p in range(present):
+        if bits == 0 or totals[p] >= np.float32(2.0) ** np.float32(bits):
+            return 0
+    return bits
+
+
+@kernel(inline=True)
+def pack_weights(rows, n, present, most):
+    """Give each class bits of its own in one whole number per row, if its weight fits them.
+
+    They are 64 bits for up to `most` rows, and 32 where those suffice.
+    """
+    rows.packing[1] = np.int64(rows.totals[present] <= np.float32(WHOLE_LIMIT))
+    narrow = class_bits(rows.totals, present, 32)
+    wide = 0
+    if narrow == 0 and n <= most:
+        wide = class_bits(rows.totals, present, 64)
+    bits = max(narrow, wide)
+    rows.packing[0] = bits
+    rows.packing[2] = np.int64(narrow > 0)
+    if bits == 0 or rows.packing[1] == 0:
+        rows.packing[0] = 0
+        rows.packing[1] = 0
+        return
+    base = _ZERO
+    total = np.uint64(0)
+    for p in range(present):
+        total |= np.uint64(np.int64(rows.totals[p])) << np.uint64(p * bits)
+        base -= xlogx_whole(rows.totals[p])
+    rows.sum_packed[0] = total
+    rows.entropy[1] = xlogx_whole(rows.totals[present])
+    rows.entropy[0] = base + rows.entropy[1]
+    zero = np.uint64(0)
+    for p in range(present):
+        shift = np.uint64(p * bits)
+        first, last = np.uint64(rows.segments[p]), np.uint64(rows.segments[p + 1])
+        if narrow:
+            for i in range(first, last):
+                rows.narrow[i] = np.uint32(np.int64(rows.weights[zero, i])) << np.uint32(shift)
+        else:
+            for i in range(first, last):
+                rows.packed[i] = np.int64(rows.weights[zero, i]) << np.int64(shift)
+    for i in range(n, padded(n)):
+        rows.narrow[i] = 0
+        rows.packed[i] = 0
+
+
+@kernel
+def prepare_classes(target, row_ids, start, n, settings, rows):
+    """Find the class segments of rows sorted by class and their weights; give the classes."""
+    first, zero = np.uint64(start), np.uint64(0)
+    weights = rows.weights
+    for i in range(np.uint64(n)):
+        weights[zero, i] = target.weights[row_ids[first + i]]
+    present = 0
+    total = _ZERO
+    i = 0
+    while i < n:
+        code = target.codes[row_ids[start + i]]
+        rows.segments[present] = i
+        weight = _ZERO
+        while i < n and target.codes[row_ids[start + i]] == code:
+            weight += weights[0, i]
+            i += 1
+        rows.totals[present] = weight
+        total += weight
+        present += 1
+    rows.segments[present] = n
+    rows.totals[present] = total
+    rows.packing[0] = 0
+    rows.packing[1] = 0
+    if settings.whole_weights:
+        most = _PACKED_ROWS if settings.random_threshold else _OFTEN_PACKED_ROWS
+        pack_weights(rows, n, present, most * present)
+    return present
+
+
+@kernel
+def prepare_sums(target, row_ids, start, n, centered, rows):
+    """Gather weighted target columns, about their mean where asked, and weights."""
+    first, last = np.uint64(start), np.uint64(target.sums.shape[0])
+    weights = rows.weights
+    weight = 0.0
+    for i in range(np.uint64(n)):
+        w = target.weights[row_ids[first + i]]
+        weights[last, i] = w
+        weight += w
+    for t in range(last):
+        total = 0.0
+        for i in range(np.uint64(n)):
+            total += target.sums[t, row_ids[first + i]]
+        mean = np.float32(total / weight) if centered else _ZERO
+        rest = _ZERO
+        for i in range(np.uint64(n)):
+            value = target.sums[t, row_ids[first + i]] - mean * weights[last, i]
+            weights[t, i] = value
+            rest += value
+        rows.totals[t] = rest
+    rows.totals[last] = np.float32(weight)
+    squares = _ZERO
+    for i in range(np.uint64(n)):
+        value, w = weights[np.uint64(0), i], weights[last, i]
+        squares += value * value / w if w > _ZERO else _ZERO
+    rows.entropy[0] = squares
+    for t in range(last + np.uint64(1)):
+        for i in range(np.uint64(n), np.uint64(padded(n))):
+            weights[t, i] = _ZERO
+    return np.int64(target.sums.shape[0])
+
+
+@kernel
+def prepare_node(context, start, n):
+    """Make the rows worked with ready for scoring; give the number of statistics."""
+    return prepare(context.target, context.row_ids, start, n, context.settings, context.rows)
+
+
+@kernel(inline=True)
+def prepare(target, row_ids, start, n, settings, rows):
+    """Make rows ready for scoring; give the number of statistics."""
+    if settings.by_class:
+        return prepare_classes(target, row_ids, start, n, settings, rows)
+    rows.packing[0] = 0
+    rows.packing[1] = 0
+    rows.units[0] = _ZERO
+    n_stats = prepare_sums(target, row_ids, start, n, settings.centered, rows)
+    if n_stats == 1:
+        pack_sums(rows, n, settings)
+    return n_stats
+
+
+@kernel(inline=True)
+def is_pure(rows, n, n_stats, settings):
+    """Tell whether nothing is left to tell apart."""
+    if settings.by_class:
+        return n_stats <= 1
+    if not settings.centered:
+        return False
+    last = np.uint64(n_stats)
+    for t in range(last):
+        for i in range(np.uint64(n)):
+            if abs(rows.weights[t, i]) > _NOTHING * rows.weights[last, i]:
+                return False
+    return True
+
+
+@kernel(inline=True)
+def sample_rows(row_ids, start, n, size, state, out):
+    """Draw one row from each of `size` equal strata, in order: classes keep their shares."""
+    for i in range(size):
+        place = np.int64((i + draw_unit(state)) * n / size)
+        out[i] = row_ids[start + min(place, n - 1)]
+
+
+@kernel(inline=True)
+def loosen(settings, least, lightest, size, n):
+    """Ask less of the sides of a split where only a sample of the rows is looked at."""
+    settings.min_rows = max(np.int64(1), least * size // n)
+    settings.min_weight = lightest * np.float32(size) / np.float32(n)
+
+
+@kernel(inline=True)
+def halve_candidates(context, sample, start, n, n_stats):
+    """Score ever fewer candidates on ever more rows until the last ones have seen all."""
+    zero = np.int64(0)
+    settings, state, buffers = context.settings, context.state, context.buffers
+    found, candidate_scores, buffer = buffers.found, buffers.candidate_scores, buffers.buffer
+    count = state.scored
+    least, lightest = settings.min_rows, settings.min_weight
+    again = AGAIN if settings.random_threshold else FROM_VALUES
+    size = settings.sample
+    for k in range(count):
+        found.order[k] = k
+    while size < n:
+        size = size * settings.keep
+        if size * 3 // 2 > n:
+            size = n
+        kept = max(np.int64(1), count // settings.keep)
+        choose_survivors(candidate_scores.scores, found.order, count, kept)
+        count = kept
+        state.best_score = WORST
+        state.best_perfect = 0
+        seen, ids, begin, stats = context, context.row_ids, start, n_stats
+        if size < n:
+            sample_rows(context.row_ids, start, n, size, state, buffers.sample_ids)
+            seen, ids, begin = sample, buffers.sample_ids, zero
+            stats = prepare_node(sample, begin, size)
+            loosen(settings, least, lightest, size, n)
+        # Many candidates share the columns: then all are gathered once, as far as there is room.
+        together = size + LANES <= buffer.shape[1] and 2 * count >= context.matrix.shape[1]
+        if together:
+            gather_all(context.matrix, ids, begin, size, buffer)
+        how = again | (FROM_BUFFER if together else FROM_VALUES)
+        for place in range(count):
+            k = found.order[place]
+            if not together:
+                call_kernel(settings.runner, (seen, found.programs, k, begin, size))
+            call_kernel(settings.scorer, (seen, found.programs, k, k, how, size, stats))
+        settings.min_rows, settings.min_weight = least, lightest
+
+
+@kernel
+def search_node(content, sampled, start, n, n_stats):
+    """Find the best split of a node among constructed expressions and raw columns.
+
+    A large node first scores all candidates on a small sample of rows, then the best part of them
+    on more rows, and so on: the last few see all rows. `sampled` is what a sample is worked with.
+    """
+    context, sample = share(content), share(sampled)
+    settings, state = context.settings, context.state
+    state.best_score = WORST
+    state.best_perfect = 0
+    if settings.budget > 0:
+        state.scored = 0
+        state.tries = 0
+        halve = settings.sample > 0 and n >= settings.sample * 3 // 2
+        seen, ids, begin, size, stats = context, context.row_ids, start, n, n_stats
+        least, lightest = settings.min_rows, settings.min_weight
+        if halve:
+            size, begin = settings.sample, np.int64(0)
+            sample_rows(context.row_ids, start, n, size, state, context.buffers.sample_ids)
+            seen, ids = sample, context.buffers.sample_ids
+            stats = prepare_node(sample, begin, size)
+            loosen(settings, least, lightest, size, n)
+        gather_all(context.matrix, ids, begin, size, context.buffers.buffer)
+        call_kernel(settings.searcher, (seen, size, stats))
+        settings.min_rows, settings.min_weight = least, lightest
+        if halve and state.scored > 0:
+            halve_candidates(context, sample, start, n, n_stats)
+    if settings.n_raw > 0 and not state.best_perfect:
+        search_columns(context, start, n, n_stats)
+
+
+@kernel(inline=True)
+def route_missing(values, rows, n, n_stats, settings, scratch, threshold, is_level):
+    """Choose the side for missing rows and give the split's gain in units of weight.
+
+    Missing rows go where the whole split scores better. Where none is missing while growing,
+    later ones will follow the larger side. Rows that go both ways count on neither.
+    """
+    row, two = np.int64(0), np.int64(2)
+    left, total, by_class = scratch.left, scratch.total, settings.by_class
+    known_totals(values, row, rows, n, n_stats, by_class, total)
+    sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, row)
+    left_weight = left[n_stats, 0]
+    side = np.int64(left_weight + left_weight >= total[n_stats])
+    additive = INFORMATION if settings.criterion <= RATIO else settings.criterion
+    if settings.missing_both:
+        one = np.int64(1)
+        score_boundaries(left, total, n_stats, one, additive, settings.l2, _ONE, scratch.scores)
+        return side, scratch.scores[0]
+    # Column 0 sends the missing rows right, column 1 left; both are scored on all rows.
+    for p in range(n_stats + 1):
+        left[p, 1] = left[p, 0] + (rows.totals[p] - total[p])
+        total[p] = rows.totals[p]
+    any_missing = False
+    for i in range(np.uint64(n)):
+        any_missing |= values[np.uint64(0), i] != values[np.uint64(0), i]
+    score_boundaries(left, total, n_stats, two, additive, settings.l2, _ONE, scratch.scores)
+    if threshold == MISSING_ALONE:  # the known rows are on the left already
+        return row, scratch.scores[0]
+    if any_missing:
+        side = np.int64(scratch.scores[1] > scratch.scores[0])
+        return side, scratch.scores[side]
+    return side, scratch.scores[0]

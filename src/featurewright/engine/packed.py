@@ -1,0 +1,115 @@
+"""Sums of one number, its weight and its rows, packed into one integer: one pass, not three.
+
+The number has the upper 24 bits, with its sign, the weight the next 24, and the count of rows 16.
+Nothing carries over: each of the three is scaled so that the sum over all rows fits its bits.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from featurewright.engine.binning import add_to_bins
+from featurewright.engine.compiler.decorator import bits_float, float_bits, kernel
+from featurewright.engine.criteria import SQUARES
+
+PACKED_ROWS = 1 << 15  # rows up to here are counted, and their rounding errors have room
+_LARGEST = np.float32(
+    1 << 22
+)  # what the absolute values of the numbers, and the weights, add up to
+_EXPONENT = np.int32(0x7F800000)  # the bits of a float32 without sign and mantissa
+_ZERO = np.float32(0.0)
+_HALF = np.float32(0.5)
+_ONE = np.float32(1.0)
+_INFINITE = np.float32(np.inf)
+_COUNT_BITS = np.int64(16)
+_WEIGHT_BITS = np.int64(24)
+_COUNT_MASK = np.int64((1 << 16) - 1)
+_WEIGHT_MASK = np.int64((1 << 24) - 1)
+
+
+@kernel(inline=True)
+def largest_unit(total):
+    """Give the power of two that brings a sum near the largest that fits; 0 where there is none."""
+    unit = bits_float(np.int32(float_bits(_LARGEST / total) & _EXPONENT))
+    return unit if _ZERO < unit < _INFINITE else _ZERO
+
+
+@kernel(inline=True)
+def pack_sums(rows, n, settings):
+    """Pack one number and its weight, where boosting grows on them; `units` are 0 where it cannot.
+
+    Rounding them is harmless there: they only rank candidates, and the next round corrects.
+    """
+    first, last = np.uint64(0), np.uint64(1)
+    rows.units[0] = _ZERO
+    if settings.criterion != SQUARES or settings.centered or n > PACKED_ROWS:
+        return
+    size = _ZERO
+    for i in range(np.uint64(n)):
+        size += abs(rows.weights[first, i])
+    number, weight = largest_unit(size), largest_unit(rows.totals[1])
+    if not min(number, weight) > _ZERO:
+        return
+    rows.units[0] = number
+    rows.units[1] = weight
+    for i in range(np.uint64(n)):
+        x = np.int64(np.int32(math.floor(rows.weights[first, i] * number + _HALF)))
+        w = np.int64(np.int32(rows.weights[last, i] * weight + _HALF))
+        rows.packed[i] = (((x << _WEIGHT_BITS) + w) << _COUNT_BITS) + np.int64(1)
+
+
+@kernel(inline=True)
+def fill_packed(codes, packed, n, bins, n_bins, spare):
+    """Add the packed sums of all rows to the bins of their codes."""
+    for b in range(np.uint64(n_bins + 1)):
+        bins[b] = np.int64(0)
+    add_to_bins(codes, packed, np.int64(0), n, bins, n_bins, spare)
+
+
+@kernel(inline=True)
+def accumulate_packed(bins, n_bins):
+    """Turn packed bins into running sums, as `accumulate` does."""
+    quarter = np.uint64(n_bins // 4)
+    second, third = quarter, quarter + quarter
+    fourth = third + quarter
+    a, b, c, d = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    for k in range(quarter):
+        a += bins[k]
+        b += bins[second + k]
+        c += bins[third + k]
+        d += bins[fourth + k]
+        bins[k] = a
+        bins[second + k] = b
+        bins[third + k] = c
+        bins[fourth + k] = d
+    ab = a + b
+    abc = ab + c
+    for k in range(quarter):
+        bins[second + k] += a
+        bins[third + k] += ab
+        bins[fourth + k] += abc
+
+
+@kernel
+def unpack_bins(bins, n_bins, units, is_level, left, total):
+    """Unpack number, weight and count of each bin, added up from the left unless they are levels.
+
+    Rows 0, 1 and 2 of `left` receive them, and `total` those of all bins.
+    """
+    whole = np.int64(0)
+    for b in range(np.uint64(n_bins)):
+        whole += bins[b]
+    if not is_level:
+        accumulate_packed(bins, n_bins)
+    first, second, third = np.uint64(0), np.uint64(1), np.uint64(2)
+    number, weight = _ONE / units[0], _ONE / units[1]
+    for b in range(np.uint64(n_bins)):
+        x = bins[b]
+        left[first, b] = np.float32(np.int32(x >> (_COUNT_BITS + _WEIGHT_BITS))) * number
+        left[second, b] = np.float32(np.int32((x >> _COUNT_BITS) & _WEIGHT_MASK)) * weight
+        left[third, b] = np.float32(np.int32(x & _COUNT_MASK))
+    total[0] = np.float32(whole >> (_COUNT_BITS + _WEIGHT_BITS)) * number
+    total[1] = np.float32((whole >> _COUNT_BITS) & _WEIGHT_MASK) * weight
+    total[2] = np.float32(whole & _COUNT_MASK)

@@ -1,0 +1,244 @@
+"""Number the nodes of trees and write the paths of rows as the rows of a sparse matrix."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from featurewright.engine.compiler.decorator import bits_float, kernel
+from featurewright.engine.descend import IS_LEVEL, PROGRAM, mix
+from featurewright.engine.programs import run_row
+
+_ONE = np.float32(1.0)
+_HALF = np.float32(0.5)
+
+
+@kernel
+def number_breadth_first(roots, left, order, parent):
+    """Give nodes numbers breadth first within each tree, trees one after the other.
+
+    `order` gives the node of each number, `parent` the number of its parent, -1 at a root. A tree's
+    numbers are those of its nodes, so `order` can be the queue of the walk.
+    """
+    for tree in range(roots.shape[0]):
+        head = roots[tree]
+        order[head] = head
+        parent[head] = -1
+        tail = head + 1
+        while head < tail:
+            below = left[order[head]]
+            if below >= 0:
+                for child in range(2):
+                    order[tail] = below + child
+                    parent[tail] = head
+                    tail += 1
+            head += 1
+
+
+@kernel
+def count_paths(leaves, used, first, last, length, counts):
+    """Count the nodes on the paths of each row: `length` is by leaf, `used` skips trees."""
+    skips = used.shape[0] > 0
+    for i in range(first, last):
+        count = np.int64(0)
+        for tree in range(leaves.shape[1]):
+            if not skips or used[i, tree]:
+                count += length[leaves[i, tree]]
+        counts[i - first] = count
+
+
+@kernel
+def write_paths(
+    leaves, used, first, last, length, ends, parent, starts, scale, cursors, indices, data
+):
+    """Write the numbers of the nodes on each row's paths, from the ends of the paths upwards.
+
+    Numbers grow along a path and from tree to tree, so they come out sorted. `starts` says where
+    each row begins, from row `first` on; `length` and `ends` (a path's last number) are by leaf.
+    Rows take turns with trees in blocks, as many as there are cursors, so that a tree stays in the
+    cache.
+    """
+    skips = used.shape[0] > 0
+    block, one = cursors.shape[0], np.uint64(1)
+    for begin in range(first, last, block):
+        end = min(begin + block, last)
+        for i in range(begin, end):
+            cursors[i - begin] = starts[i - first]
+        for tree in range(leaves.shape[1]):
+            for i in range(begin, end):
+                if skips and not used[i, tree]:
+                    continue
+                # Whole numbers without a sign save a test for counting from the end.
+                leaf = np.uint64(leaves[i, tree])
+                node = np.uint64(ends[leaf])
+                place = np.uint64(cursors[i - begin])
+                k = place + np.uint64(length[leaf])
+                cursors[i - begin] = np.int64(k)
+                while k > place:
+                    k -= one
+                    indices[k] = node
+                    node = np.uint64(parent[node])
+        for i in range(begin, end):
+            value = scale[i]
+            for entry in range(np.uint64(starts[i - first]), np.uint64(cursors[i - begin])):
+                data[entry] = value
+
+
+class Branches(NamedTuple):
+    """Trees as rows descend them both ways."""
+
+    roots: np.ndarray  # int64
+    packed: np.ndarray  # int32[nodes, 4]
+    programs: np.ndarray  # int32[nodes, max_size]
+    columns: np.ndarray  # int32: what a node is called in the encoding; -1: it is left out
+
+
+class Front(NamedTuple):
+    """Where a row is in a tree, one level after the other."""
+
+    nodes: np.ndarray  # int64[2, leaves of a tree]
+    weights: np.ndarray  # float32, as many
+    columns: np.ndarray  # int32[nodes of a tree]: what has been reached
+    mass: np.ndarray  # float32, as many
+    stack: np.ndarray  # float32[max_size + 1]
+
+
+@kernel(inline=True)
+def which_way(matrix, i, node, branches, users, stack):
+    """Tell which way a row goes at a node: 1 left, 0 right, -1 unknown."""
+    column = branches.packed[node, 1]
+    if column == PROGRAM:
+        x = run_row(branches.programs, node, matrix, i, users, stack)
+    else:
+        x = matrix[i, column]
+    if x != x:
+        return -1
+    threshold = bits_float(branches.packed[node, 2])
+    if branches.packed[node, 3] & IS_LEVEL:
+        return 1 if x == threshold else 0
+    return 1 if x <= threshold else 0
+
+
+@kernel
+def spread_row(matrix, i, root, branches, users, front):
+    """Follow a row down a tree, both ways with half the weight where its value is missing.
+
+    Level by level, so that breadth-first numbers come out sorted. Gives the number of entries.
+    """
+    nodes, weights = front.nodes, front.weights
+    level, count, written = 0, 1, np.int64(0)
+    nodes[0, 0] = root
+    weights[0, 0] = _ONE
+    while count > 0:
+        below = 0
+        for k in range(count):
+            node, weight = nodes[level, k], weights[level, k]
+            if branches.columns[node] >= 0:
+                front.columns[written] = branches.columns[node]
+                front.mass[written] = weight
+                written += 1
+            child = np.int64(branches.packed[node, 0])
+            if child < 0:
+                continue
+            way = which_way(matrix, i, node, branches, users, front.stack)
+            if way < 0:
+                weight *= _HALF
+            if way != 0:
+                nodes[1 - level, below] = child
+                weights[1 - level, below] = weight
+                below += 1
+            if way != 1:
+                nodes[1 - level, below] = child + 1
+                weights[1 - level, below] = weight
+                below += 1
+        level, count = 1 - level, below
+    return written
+
+
+@kernel
+def count_spread(matrix, used, first, last, branches, users, front, counts):
+    """Count the nodes that each row reaches with some weight."""
+    skips = used.shape[0] > 0
+    for i in range(first, last):
+        counts[i - first] = 0
+        for tree in range(branches.roots.shape[0]):
+            if not skips or used[i, tree]:
+                root = branches.roots[tree]
+                counts[i - first] += spread_row(matrix, i, root, branches, users, front)
+
+
+@kernel
+def write_spread(matrix, used, first, last, branches, users, front, starts, scale, indices, data):
+    """Write the nodes that each row reaches, and with what weight."""
+    skips = used.shape[0] > 0
+    for i in range(first, last):
+        place = starts[i - first]
+        for tree in range(branches.roots.shape[0]):
+            if skips and not used[i, tree]:
+                continue
+            n_nodes = spread_row(matrix, i, branches.roots[tree], branches, users, front)
+            for k in range(n_nodes):
+                indices[place + k] = front.columns[k]
+                data[place + k] = front.mass[k] * scale[i]
+            place += n_nodes
+
+
+@kernel(inline=True)
+def bucket_of(number, n_buckets, mixes):
+    """Give the bucket of a column: the remainder, of its scattered bits where asked for."""
+    if mixes:
+        return np.int64(mix(np.uint64(number)) % np.uint64(n_buckets))
+    return np.int64(number) % n_buckets
+
+
+@kernel
+def count_buckets(starts, indices, n_buckets, mixes, marks, counts):
+    """Count the buckets that the entries of each row fall into.
+
+    `marks` has a bit for each bucket; it is clear and stays so.
+    """
+    for i in range(starts.shape[0] - 1):
+        count = np.int64(0)
+        for k in range(starts[i], starts[i + 1]):
+            bucket = bucket_of(indices[k], n_buckets, mixes)
+            bit = np.uint64(1) << np.uint64(bucket & 63)
+            count += np.int64((marks[bucket >> 6] & bit) == 0)
+            marks[bucket >> 6] |= bit
+        for k in range(starts[i], starts[i + 1]):
+            marks[bucket_of(indices[k], n_buckets, mixes) >> 6] = 0
+        counts[i] = count
+
+
+@kernel
+def add_to_buckets(starts, indices, data, n_buckets, mixes, marks, sums, places, out, values):
+    """Add up each row's entries by bucket and write the buckets in order.
+
+    A pass over `marks`, clear before and after, finds the buckets of a row in order. Entry
+    `places[i]` is where row i of the result begins.
+    """
+    byte = np.uint64(0xFF)
+    for i in range(starts.shape[0] - 1):
+        for k in range(starts[i], starts[i + 1]):
+            bucket = bucket_of(indices[k], n_buckets, mixes)
+            bit = np.uint64(1) << np.uint64(bucket & 63)
+            if not marks[bucket >> 6] & bit:
+                marks[bucket >> 6] |= bit
+                sums[bucket] = 0
+            sums[bucket] += data[k]
+        place = places[i]
+        for word in range(marks.shape[0]):
+            bits = marks[word]
+            marks[word] = 0
+            bucket = word << 6
+            while bits:
+                if not bits & byte:
+                    bits >>= np.uint64(8)
+                    bucket += 8
+                    continue
+                if bits & np.uint64(1):
+                    out[place] = bucket
+                    values[place] = sums[bucket]
+                    place += 1
+                bits >>= np.uint64(1)
+                bucket += 1

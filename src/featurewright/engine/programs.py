@@ -1,0 +1,287 @@
+"""Run RPN programs: over whole columns while growing, over one row while descending."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.operators import apply_one, apply_two, apply_user
+from featurewright.expressions import opcodes as op
+
+CHUNK = 1024  # rows evaluated at a time: operands and results of one operator stay in the L1 cache
+LANES = 32  # loops run over whole groups of so many rows; the last row fills up the last group
+
+
+class EvalScratch(NamedTuple):
+    """Room to evaluate programs in."""
+
+    values: np.ndarray  # float32[1, rows]
+    intermediates: np.ndarray  # float32[2 * max_size, CHUNK]
+    local: np.ndarray  # int32[1, max_size]
+    stack: np.ndarray  # int64[max_size + 1]
+    operands: np.ndarray  # float32[MAX_USER_ARITY]
+
+
+class UserFunctions(NamedTuple):
+    """The compiled user operators of one fit, by slot."""
+
+    addresses: np.ndarray  # int64: of the functions for the float width in use
+    arities: np.ndarray  # int64
+
+
+@kernel
+def takes_one(opcode):
+    """Tell whether a built-in operator is unary."""
+    return op.NEG <= opcode <= op.RECIPROCAL or opcode == op.NOT or opcode >= op.IS
+
+
+@kernel
+def program_length(programs, k):
+    """Count the symbols of the k-th program before its padding."""
+    length = 0
+    while length < programs.shape[1] and programs[k, length] != op.END:
+        length += 1
+    return length
+
+
+@kernel
+def vector_one(opcode, parameter, buffer, a, out, n):
+    """Apply a unary operator to a row of the buffer."""
+    # The opcode is a constant in each branch, so every loop is compiled for its operator alone.
+    a, out = np.uint64(a), np.uint64(out)
+    if opcode == op.NEG:
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_one(op.NEG, 0, buffer[a, i])
+    elif opcode == op.ABS:
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_one(op.ABS, 0, buffer[a, i])
+    elif opcode == op.SQUARE:
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_one(op.SQUARE, 0, buffer[a, i])
+    elif opcode == op.SQRT:
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_one(op.SQRT, 0, buffer[a, i])
+    elif opcode == op.RECIPROCAL:
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_one(op.RECIPROCAL, 0, buffer[a, i])
+    elif opcode == op.NOT:
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_one(op.NOT, 0, buffer[a, i])
+    elif opcode == op.IS:
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_one(op.IS, parameter, buffer[a, i])
+    else:  # logarithm and exponential: a library call for each value dominates the dispatch
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_one(opcode, parameter, buffer[a, i])
+
+
+@kernel(inline=True)
+def combine(opcode, buffer, a, b, out, n):
+    """Apply an arithmetic operator to two rows of the buffer."""
+    a, b, out = np.uint64(a), np.uint64(b), np.uint64(out)
+    if opcode == op.ADD:
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_two(op.ADD, buffer[a, i], buffer[b, i])
+    elif opcode == op.SUB:
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_two(op.SUB, buffer[a, i], buffer[b, i])
+    elif opcode == op.MUL:
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_two(op.MUL, buffer[a, i], buffer[b, i])
+    else:
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_two(op.DIV, buffer[a, i], buffer[b, i])
+
+
+@kernel
+def vector_two(opcode, buffer, a, b, out, n):
+    """Apply a binary operator to two rows of the buffer."""
+    a, b, out = np.uint64(a), np.uint64(b), np.uint64(out)
+    if opcode <= op.DIV:
+        combine(opcode, buffer, a, b, out, n)
+    elif opcode == op.MIN:
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_two(op.MIN, buffer[a, i], buffer[b, i])
+    elif opcode == op.MAX:
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_two(op.MAX, buffer[a, i], buffer[b, i])
+    elif opcode == op.LESS:
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_two(op.LESS, buffer[a, i], buffer[b, i])
+    else:  # rarer operators share one loop with the dispatch inside
+        for i in range(np.uint64(n)):
+            buffer[out, i] = apply_two(opcode, buffer[a, i], buffer[b, i])
+
+
+@kernel
+def vector_user(users, opcode, buffer, top, out, n, stack, values):
+    """Apply a user operator to the rows on top of the stack; give the new top."""
+    slot = opcode - op.FIRST_USER
+    arity = users.arities[slot]
+    first = top - arity
+    for i in range(n):
+        for k in range(arity):
+            values[k] = buffer[stack[first + k], i]
+        buffer[out, i] = apply_user(users.addresses[slot], values, 0, arity)
+    return first
+
+
+@kernel
+def run_operators(programs, k, length, buffer, n_columns, n, users, stack, operands):
+    """Evaluate the k-th program, its columns the first rows of the buffer; give the result's row.
+
+    Each operator writes a scratch row of its own after the columns: writing over an operand would
+    overlap, and an overlapping loop does not vectorise.
+    """
+    n = padded(n)
+    top = np.uint64(0)
+    one = np.uint64(1)
+    scratch = np.int64(n_columns)
+    for d in range(np.uint64(length)):
+        symbol = np.int64(programs[k, d])
+        if symbol >= 0:
+            stack[top] = symbol
+            top += one
+            continue
+        code = -1 - symbol
+        opcode = code & 0xFF
+        if opcode >= op.FIRST_USER:
+            first = vector_user(users, opcode, buffer, np.int64(top), scratch, n, stack, operands)
+            top = np.uint64(first)
+        elif takes_one(opcode):
+            top -= one
+            vector_one(opcode, code >> 8, buffer, stack[top], scratch, n)
+        else:
+            top -= one + one
+            vector_two(opcode, buffer, stack[top], stack[top + one], scratch, n)
+        stack[top] = scratch
+        top += one
+        scratch += 1
+    return stack[0]
+
+
+@kernel
+def padded(n):
+    """Round a number of rows up to whole groups of lanes."""
+    return (n + LANES - 1) // LANES * LANES
+
+
+@kernel
+def gather(columns, column, rows, start, n, buffer, row):
+    """Copy one column's values at the given rows into a row of the buffer.
+
+    The last value is repeated up to a whole group of lanes, so that loops over few rows vectorise
+    and extremes stay what they are.
+    """
+    first, row, column = np.uint64(start), np.uint64(row), np.uint64(column)
+    for i in range(np.uint64(n)):
+        buffer[row, i] = columns[column, np.uint64(rows[first + i])]
+    last = buffer[row, np.uint64(n - 1)]
+    for i in range(np.uint64(n), np.uint64(padded(n))):
+        buffer[row, i] = last
+
+
+@kernel
+def gather_all(matrix, rows, start, n, buffer):
+    """Copy all columns' values at the given rows into the buffer, padded like `gather`.
+
+    The matrix is read by rows: a row's values lie side by side, while its places in the columns
+    would be as many cache misses.
+    """
+    first, width = np.uint64(start), np.uint64(matrix.shape[1])
+    for i in range(np.uint64(n)):
+        row = np.uint64(rows[first + i])
+        for j in range(width):
+            buffer[j, i] = matrix[row, j]
+    for j in range(width):
+        last = buffer[j, np.uint64(n - 1)]
+        for i in range(np.uint64(n), np.uint64(padded(n))):
+            buffer[j, i] = last
+
+
+@kernel
+def run_node(context, programs, k, start, n):
+    """Evaluate the k-th program on a node's rows. Other kernels call this one by address."""
+    run_rows(
+        programs,
+        k,
+        context.columns,
+        context.row_ids,
+        start,
+        n,
+        context.users,
+        context.buffers.evaluation,
+    )
+
+
+@kernel(inline=True)
+def run_rows(programs, k, columns, rows, start, n, users, evaluation):
+    """Evaluate the k-th program on any number of rows, gathering only the columns it names.
+
+    The result goes to `evaluation.values`; `evaluation.intermediates` has room for CHUNK
+    values of each column and of each operator's result.
+    """
+    zero = np.int64(0)
+    operands, local, out = evaluation.intermediates, evaluation.local, evaluation.values
+    length = program_length(programs, k)
+    if length == 1:
+        gather(columns, np.int64(programs[k, 0]), rows, start, n, out, zero)
+        return
+    n_columns = np.int64(0)
+    for d in range(length):
+        local[0, d] = programs[k, d]
+        if programs[k, d] >= 0:
+            local[0, d] = n_columns
+            n_columns += 1
+    for begin in range(0, n, CHUNK):
+        size = min(CHUNK, n - begin)
+        column = np.int64(0)
+        for d in range(length):
+            if programs[k, d] >= 0:
+                name = np.int64(programs[k, d])
+                gather(columns, name, rows, start + begin, size, operands, column)
+                column += 1
+        result = run_operators(
+            local,
+            zero,
+            length,
+            operands,
+            n_columns,
+            size,
+            users,
+            evaluation.stack,
+            evaluation.operands,
+        )
+        source, target = np.uint64(result), np.uint64(begin)
+        for i in range(np.uint64(padded(size))):
+            out[np.uint64(0), target + i] = operands[source, i]
+
+
+@kernel
+def run_row(programs, k, matrix, i, users, stack):
+    """Evaluate the k-th program on row i of a matrix."""
+    top = 0
+    for d in range(programs.shape[1]):
+        symbol = np.int64(programs[k, d])
+        if symbol == op.END:
+            break
+        if symbol >= 0:
+            stack[top] = matrix[i, symbol]
+            top += 1
+            continue
+        code = -1 - symbol
+        opcode = code & 0xFF
+        if opcode >= op.FIRST_USER:
+            slot = opcode - op.FIRST_USER
+            top -= users.arities[slot]
+            stack[top] = apply_user(users.addresses[slot], stack, top, users.arities[slot])
+        elif takes_one(opcode):
+            top -= 1
+            stack[top] = apply_one(opcode, code >> 8, stack[top])
+        else:
+            top -= 2
+            stack[top] = apply_two(opcode, stack[top], stack[top + 1])
+        top += 1
+    return stack[0]

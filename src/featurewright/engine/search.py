@@ -1,0 +1,308 @@
+"""Search a node's candidates: expressions by one of the Monte Carlo strategies, and raw columns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from featurewright.engine.compiler.decorator import call_kernel, kernel
+from featurewright.engine.criteria import MISSING_ALONE, ROUNDING, WORST
+from featurewright.engine.grammar import complete, fingerprint, take_choice
+from featurewright.engine.programs import gather, program_length, run_operators
+from featurewright.engine.random import draw_below
+from featurewright.engine.split import refine_threshold, score_at, score_values
+from featurewright.expressions import opcodes as op
+
+RANDOM_SEARCH = 1
+STEP = 2
+LOOK_AHEAD = 3
+WEIGHTED = 4  # one operator at a time, drawn by learned weights
+
+# How a candidate is scored: flags that add up.
+FROM_VALUES = np.int64(0)
+FROM_BUFFER = np.int64(1)
+AGAIN = np.int64(2)
+REFINE = np.int64(4)
+RAW = np.int64(8)  # there are few raw columns: they are worth more than a few thresholds
+
+
+class Library(NamedTuple):
+    """Sub-expressions that earned gain before, to begin new candidates with."""
+
+    programs: np.ndarray  # int32[entries, max_size]
+    states: np.ndarray  # int32[entries]: the automaton's state after each
+    draws: np.ndarray  # int32: entries, repeated by how often they should be drawn
+
+
+class Candidates(NamedTuple):
+    """The candidates of a node."""
+
+    programs: np.ndarray  # int32[budget + 2, max_size]
+    visited: np.ndarray  # int32[budget + 2, max_size]: automaton states after each symbol
+    seen: np.ndarray  # uint64: hash table of the programs tried at this node, 0 where empty
+    order: np.ndarray  # int64: survivors of halving; at least as long as there are columns
+
+
+class CandidateScores(NamedTuple):
+    """How the candidates of a node scored, and the best program."""
+
+    scores: np.ndarray  # float32[budget + 2]
+    thresholds: np.ndarray  # float32[budget + 2]
+    best: np.ndarray  # int32[1, max_size]
+
+
+@kernel(inline=True)
+def forget_programs(seen, state):
+    """Empty the hash table."""
+    for place in range(np.uint64(seen.shape[0])):
+        seen[place] = np.uint64(0)
+    state.remembered = 0
+
+
+@kernel(inline=True)
+def seen_before(seen, key, state):
+    """Remember a program; tell whether it was tried at this node already."""
+    key = key | np.uint64(1)  # 0 marks an empty place
+    mask = np.uint64(seen.shape[0] - 1)
+    place = (key >> np.uint64(20)) & mask
+    while seen[place] != np.uint64(0):
+        if seen[place] == key:
+            return True
+        place = (place + np.uint64(1)) & mask
+    seen[place] = key
+    state.remembered += 1
+    return False
+
+
+@kernel(inline=True)
+def copy_program(source, i, target, k, length):
+    """Copy the first symbols of one program to another."""
+    for d in range(length):
+        target[k, d] = source[i, d]
+
+
+@kernel(inline=True)
+def keep_if_best(programs, k, score, threshold, is_level, best, state):
+    """Make a candidate the node's best if it scores higher by more than rounding.
+
+    Candidates that part the rows alike, perhaps with the sides exchanged, tie: the first one stays.
+    """
+    better = score > state.best_score + ROUNDING * abs(state.best_score)
+    if better or (state.best_score == WORST and score > WORST):
+        state.best_score = score
+        state.best_threshold = threshold
+        state.best_is_level = is_level
+        state.best_perfect = state.perfect
+        state.best_few = state.few
+        copy_program(programs, k, best, 0, programs.shape[1])
+
+
+@kernel(inline=True)
+def note_score(programs, p, k, score, is_level, candidate_scores, state):
+    """Note the score of program p as the node's k-th candidate, and keep it if it is the best."""
+    candidate_scores.scores[k] = score
+    candidate_scores.thresholds[k] = state.threshold
+    state.scored += 1
+    tests_level = np.int64(is_level and state.threshold != MISSING_ALONE)
+    keep_if_best(programs, p, score, state.threshold, tests_level, candidate_scores.best, state)
+
+
+@kernel(inline=True)
+def levels_of(programs, k, n_levels):
+    """Give the number of levels when a program is a lone Category column, else 0."""
+    if programs.shape[1] == 1 or programs[k, 1] == op.END:
+        return n_levels[programs[k, 0]]
+    return np.int64(0)
+
+
+@kernel(inline=True)
+def spent(budget, state):
+    """Tell whether the search is over: budget used, nothing new to find, or a perfect split."""
+    return state.scored >= budget or state.tries >= 64 * budget + 64 or state.best_perfect != 0
+
+
+@kernel
+def write_candidate(k, d, which, settings, grammar, library, found, state):
+    """Write a candidate that goes on from its first d symbols; give its length.
+
+    With `look_ahead` the next symbol is the which-th valid one. A `random` candidate may begin
+    with a library program instead of nothing.
+    """
+    programs = found.programs
+    if settings.strategy == LOOK_AHEAD:
+        choice = grammar.start[state.grammar_state] + which
+        symbol = take_choice(grammar, choice, programs, k, d, state)
+        if symbol == op.END:
+            for rest in range(d, programs.shape[1]):
+                programs[k, rest] = op.END
+            return d
+        found.visited[k, d] = state.grammar_state
+        d += 1
+    elif settings.strategy == RANDOM_SEARCH and settings.library_share > draw_below(state, 256):
+        entry = np.int64(library.draws[draw_below(state, library.draws.shape[0])])
+        d = program_length(library.programs, entry)
+        copy_program(library.programs, entry, programs, k, d)
+        state.grammar_state = library.states[entry]
+    return complete(grammar, programs, found.visited, k, d, state)
+
+
+@kernel
+def score_candidate(context, programs, p, k, how, n, n_stats):
+    """Score program p as the node's k-th candidate, and keep it if it is the best.
+
+    `how` has the flag FROM_BUFFER where the rows' columns are in the buffer; else the program's
+    values are in `evaluation.values`. AGAIN scores the candidate's own threshold. REFINE looks for
+    a better threshold near that of the best candidate. Other kernels call this one by address.
+    """
+    rows, settings, state, users = context.rows, context.settings, context.state, context.users
+    candidate_scores, scratch, evaluation, buffer = (
+        context.buffers.candidate_scores,
+        context.buffers.scratch,
+        context.buffers.evaluation,
+        context.buffers.buffer,
+    )
+    n_levels = context.grammar.n_levels
+    row = np.int64(0)
+    levels = levels_of(programs, p, n_levels)
+    is_level = np.int64(levels > 0)
+    state.many = settings.many_thresholds | np.int64((how & RAW) != 0)
+    if how & REFINE:
+        refine_threshold(evaluation.values, rows, n, n_stats, settings, scratch, state)
+        return
+    if how & FROM_BUFFER:
+        n_columns = np.int64(n_levels.shape[0])
+        length = program_length(programs, p)
+        row = run_operators(
+            programs, p, length, buffer, n_columns, n, users, evaluation.stack, evaluation.operands
+        )
+    values = buffer if how & FROM_BUFFER else evaluation.values
+    if how & AGAIN:
+        state.threshold = candidate_scores.thresholds[k]
+        score = score_at(
+            values,
+            row,
+            rows,
+            n,
+            n_stats,
+            settings,
+            scratch,
+            state.threshold,
+            is_level,
+            np.int64(1),
+            state,
+        )
+    else:
+        score = score_values(
+            values, row, rows, n, n_stats, settings, scratch, levels, state.best_score, state
+        )
+    note_score(programs, p, k, score, is_level, candidate_scores, state)
+
+
+@kernel
+def search_stepwise(context, n, n_stats):
+    """Build programs symbol by symbol, each symbol the next one of the best completion so far.
+
+    `step` completes the prefix once before each symbol, `look_ahead` once for every valid
+    successor. Simulations repeat until the budget of score calls is spent. Other kernels call this
+    one by address; the rows' columns are in the buffer.
+    """
+    settings, state, grammar, found = (
+        context.settings,
+        context.state,
+        context.grammar,
+        context.buffers.found,
+    )
+    candidate_scores = context.buffers.candidate_scores
+    programs, budget = found.programs, settings.budget
+    width = programs.shape[1]
+    # The slot after the candidates holds the best program of the simulation.
+    chosen = np.int64(programs.shape[0] - 1)
+    forget_programs(found.seen, state)
+    while not spent(budget, state):
+        best_score = WORST
+        has_best = False
+        d = np.int64(0)
+        while d < width and not spent(budget, state):
+            before = np.int64(0) if d == 0 else np.int64(found.visited[chosen, d - 1])
+            rounds = 1
+            if settings.strategy == LOOK_AHEAD:
+                rounds = grammar.n_distinct[before]
+            for which in range(rounds):
+                k = state.scored
+                state.grammar_state = before
+                copy_program(programs, chosen, programs, k, d)
+                copy_program(found.visited, chosen, found.visited, k, d)
+                length = write_candidate(
+                    k, d, which, settings, grammar, context.library, found, state
+                )
+                state.tries += 1
+                if not seen_before(found.seen, fingerprint(programs, k, length), state):
+                    call_kernel(settings.scorer, (context, programs, k, k, FROM_BUFFER, n, n_stats))
+                    if candidate_scores.scores[k] > best_score or not has_best:
+                        best_score = candidate_scores.scores[k]
+                        has_best = True
+                        copy_program(programs, k, programs, chosen, width)
+                        copy_program(found.visited, k, found.visited, chosen, width)
+                if spent(budget, state):
+                    break
+            if not has_best or programs[chosen, d] == op.END:
+                break
+            d += 1
+
+
+@kernel(inline=True)
+def search_columns(context, start, n, n_stats):
+    """Score raw columns, drawn without replacement; constant ones do not count."""
+    settings, state, candidate_scores, evaluation = (
+        context.settings,
+        context.state,
+        context.buffers.candidate_scores,
+        context.buffers.evaluation,
+    )
+    zero = np.int64(0)
+    programs, order = context.buffers.found.programs, context.buffers.found.order
+    remaining = np.int64(context.columns.shape[0])
+    for column in range(remaining):
+        order[column] = column
+    for d in range(programs.shape[1]):
+        programs[0, d] = op.END
+    tried = 0
+    while remaining > 0 and tried < settings.n_raw and not state.best_perfect:
+        pick = draw_below(state, remaining)
+        remaining -= 1
+        column = order[pick]
+        order[pick] = order[remaining]
+        gather(context.columns, column, context.row_ids, start, n, evaluation.values, zero)
+        programs[0, 0] = column
+        how = FROM_VALUES | RAW
+        call_kernel(settings.scorer, (context, programs, zero, zero, how, n, n_stats))
+        if candidate_scores.scores[0] > WORST:
+            tried += 1
+
+
+@kernel
+def choose_survivors(scores, order, count, kept):
+    """Move the `kept` highest-scoring of the first `count` entries of the order to its front.
+
+    Quickselect: the part that the last survivor is in is parted again until it is known.
+    """
+    low, high = np.int64(0), count - 1
+    while low < high:
+        pivot = scores[order[(low + high) // 2]]
+        i, j = low, high
+        while i <= j:
+            while scores[order[i]] > pivot:
+                i += 1
+            while scores[order[j]] < pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if kept - 1 <= j:
+            high = j
+        elif kept - 1 >= i:
+            low = i
+        else:
+            return

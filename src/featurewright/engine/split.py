@@ -1,0 +1,336 @@
+"""Score one candidate at one node: the best threshold, one random threshold, or one level."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from featurewright.engine.adaptive_bins import CLUMPED_ROWS, clump_codes, find_clumps
+from featurewright.engine.binning import (
+    EXACT_ROWS,
+    MAX_BINS,
+    add_to_bins,
+    bin_edges,
+    clipped_range,
+    find_mass,
+    has_code,
+    key_codes,
+    level_codes,
+    range_codes,
+    rank_codes,
+    tail_codes,
+    threshold_after,
+    value_range,
+)
+from featurewright.engine.boundaries import best_of_bins, choose_boundary
+from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.criteria import (
+    MISSING_ALONE,
+    ROUNDING,
+    WORST,
+    score_boundaries,
+    score_boundary,
+)
+from featurewright.engine.fast_path import is_quick, score_quickly
+from featurewright.engine.packed import fill_packed
+from featurewright.engine.random import draw_below, draw_unit, next_bits
+from featurewright.engine.sparse_columns import MANY_STATS, find_rare, score_rare
+from featurewright.engine.sums import (
+    add_left,
+    add_left_of_each,
+    count_up_to,
+    enough_rows,
+    known_totals,
+    separates,
+    sum_left,
+    take_totals,
+)
+from featurewright.engine.thresholds import THRESHOLDS, stratum_size, threshold_place
+
+ZOOMS = 5  # times a threshold is looked for, ever closer
+_ZERO = np.float32(0.0)
+_ONE = np.float32(1.0)
+
+
+@kernel
+def score_missing_alone(values, row, rows, n, n_stats, settings, scratch, state):
+    """Score parting the rows whose value is missing from all others."""
+    total, left, by_class = scratch.total, scratch.left, settings.by_class
+    known_totals(values, row, rows, n, n_stats, by_class, total)
+    for p in range(n_stats + 1):
+        left[p, 0] = total[p]
+        total[p] = rows.totals[p]
+    part, weight = left[n_stats, 0], total[n_stats]
+    known = np.int64(0)
+    for i in range(np.uint64(n)):
+        known += np.int64(values[np.uint64(row), i] == values[np.uint64(row), i])
+    enough = known >= settings.min_rows and n - known >= settings.min_rows
+    if not enough or part <= settings.min_weight or weight - part <= settings.min_weight:
+        return WORST
+    state.perfect = 0
+    if by_class and n_stats == 2:
+        state.perfect = separates(left, total, 0)
+    score_boundaries(
+        left, total, n_stats, np.int64(1), settings.criterion, settings.l2, _ONE, scratch.scores
+    )
+    score = scratch.scores[0]
+    return score if score == score else WORST
+
+
+@kernel
+def score_at(values, row, rows, n, n_stats, settings, scratch, threshold, is_level, missing, state):
+    """Score the split at one given threshold or level; WORST when it is not allowed."""
+    if threshold == MISSING_ALONE:
+        return score_missing_alone(values, row, rows, n, n_stats, settings, scratch, state)
+    by_class = settings.by_class
+    total, left = scratch.total, scratch.left
+    take_totals(values, row, rows, n, n_stats, by_class, missing, total)
+    add_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, np.int64(0))
+    state.perfect = 0
+    weight = left[n_stats, 0]
+    if weight <= settings.min_weight or total[n_stats] - weight <= settings.min_weight:
+        return WORST
+    if settings.min_rows > 1 and not enough_rows(
+        values, row, n, threshold, is_level, settings.min_rows
+    ):
+        return WORST
+    if by_class and n_stats == 2 and not missing:
+        state.perfect = separates(left, total, 0)
+    known = total[n_stats] / rows.totals[n_stats]
+    score = score_boundary(
+        left,
+        total,
+        n_stats,
+        settings.criterion,
+        settings.l2,
+        known,
+        settings.whole_weights,
+        scratch.scores,
+    )
+    return score if score == score else WORST
+
+
+@kernel(inline=True)
+def fill_bins(rows, n, n_stats, settings, scratch, n_bins):
+    """Add every statistic, the weight and the count of rows to the bins of their codes."""
+    left, by_class = scratch.left, settings.by_class
+    if not by_class and rows.units[0] > _ZERO:
+        fill_packed(scratch.codes, rows.packed, n, scratch.packed, n_bins, scratch.packed_spare)
+        return
+    for p in range(np.uint64(n_stats + 1 - by_class)):
+        for b in range(np.uint64(n_bins + 1)):
+            left[p, b] = _ZERO
+    for p in range(n_stats + 1 - by_class):
+        start = rows.segments[p] if by_class else 0
+        stop = rows.segments[p + 1] if by_class else n
+        weights = rows.weights[0 if by_class else p]
+        add_to_bins(scratch.codes, weights, start, stop, left[p], n_bins, scratch.spare)
+    if settings.min_rows > 1:
+        counts = np.uint64(left.shape[0] - 1)
+        for b in range(np.uint64(n_bins + 1)):
+            left[counts, b] = _ZERO
+        for i in range(np.uint64(n)):
+            left[counts, scratch.codes[i]] += _ONE
+
+
+@kernel(inline=True)
+def draw_threshold(values, row, n, is_level, state):
+    """Draw a threshold between the extremes, or the level of a random row."""
+    if is_level:
+        level = values[row, draw_below(state, n)]
+        while level != level:
+            level = values[row, draw_below(state, n)]
+        return level
+    spread = np.float64(state.high) - np.float64(state.low)
+    drawn = np.float32(state.low + draw_unit(state) * spread)
+    return drawn if drawn < state.high else state.low
+
+
+@kernel(inline=True)
+def put_into_bins(values, row, n, scratch, n_levels, state):
+    """Give every value its bin; return the number of bins, a multiple of four.
+
+    The state then tells whether any value is missing. With more levels than bins, a random window
+    of the levels is tested; `state.low` is the first.
+    """
+    if n_levels > 0:
+        first = np.int64(0)
+        if n_levels > MAX_BINS - 1:
+            first = draw_below(state, n_levels - MAX_BINS + 2)
+        state.low = np.float32(first)
+        n_bins = (min(n_levels, MAX_BINS - 1) + 4) // 4 * 4
+        level_codes(values, row, n, first, n_bins, scratch.codes)
+        state.missing = has_code(scratch.codes, n, n_bins)
+        return n_bins
+    if n <= EXACT_ROWS:
+        n_bins = (n + 3) // 4 * 4
+        rank_codes(values, row, n, n_bins, scratch.ranks, scratch.codes)
+        state.missing = has_code(scratch.codes, n, n_bins)
+        return n_bins
+    state.missing = np.int64(clipped_range(values, row, n, state))
+    # Ratios and products have long tails: equal parts would put nearly all rows into one bin.
+    if find_mass(values, row, n, state):
+        tail_codes(values, row, n, state, np.int64(MAX_BINS), scratch.codes)
+        return MAX_BINS
+    n_marks = 0
+    if n >= CLUMPED_ROWS and state.low < state.high:
+        n_marks = find_clumps(values, row, n, state, scratch.marks)
+    if n_marks > 0:
+        clump_codes(
+            values, row, n, state, scratch.marks, n_marks, np.int64(MAX_BINS), scratch.codes
+        )
+    else:
+        range_codes(values, row, n, state.low, state.high, MAX_BINS, scratch.codes)
+    return MAX_BINS
+
+
+@kernel
+def try_thresholds(values, row, rows, n, n_stats, settings, scratch, state):
+    """Score the values of a few rows as thresholds: enough to compare candidates by.
+
+    Rows are a sample of the values, so the thresholds lie where the rows do. The smallest value is
+    always one: with two values, or many zeros, it is the one that matters.
+    """
+    by_class, left, total = settings.by_class, scratch.left, scratch.total
+    missing = np.int64(value_range(values, row, n, state))
+    state.missing = missing
+    state.perfect = 0
+    if not state.low < state.high:
+        return WORST
+    take_totals(values, row, rows, n, n_stats, by_class, missing, total)
+    counts = left.shape[0] - 1
+    if settings.min_rows > 1:
+        total[counts] = np.float32(count_up_to(values, row, n, state.high))
+    bits, part = next_bits(state), stratum_size(n, np.int64(THRESHOLDS))
+    for t in range(THRESHOLDS):
+        threshold = state.low if t == 0 else values[row, threshold_place(t, part, bits)]
+        # Nothing is right of the largest value, though rounded sums may differ by a little.
+        threshold = threshold if threshold < state.high else np.float32(np.nan)
+        scratch.tried[t] = threshold
+        if settings.min_rows > 1:
+            left[counts, t] = np.float32(count_up_to(values, row, n, threshold))
+    add_left_of_each(values, row, rows, n, n_stats, by_class, scratch.tried, left)
+    few = np.int64(THRESHOLDS)
+    return choose_boundary(rows, n_stats, settings, scratch, few, few, state)
+
+
+@kernel(inline=True)
+def score_values(values, row, rows, n, n_stats, settings, scratch, n_levels, best_so_far, state):
+    """Score a candidate's values, and the split of missing from known where some are missing.
+
+    That split has an infinite threshold: every known value goes left.
+    """
+    state.missing = 0
+    if n_levels == 0 and is_quick(rows, n_stats, settings, state.many):
+        state.missing = np.int64(value_range(values, row, n, state))
+        return score_quickly(values, row, rows, n, n_stats, settings, best_so_far, state)
+    score = score_known(
+        values, row, rows, n, n_stats, settings, scratch, n_levels, best_so_far, state
+    )
+    if state.missing and not settings.missing_both:
+        perfect = state.perfect
+        apart = score_missing_alone(values, row, rows, n, n_stats, settings, scratch, state)
+        is_level = np.int64(n_levels > 0)
+        if apart > best_so_far:
+            if score > WORST and state.threshold != state.threshold:
+                place_threshold(values, row, n, scratch, is_level, state)
+            if apart > score_routed(
+                values, row, rows, n, n_stats, settings, scratch, is_level, score, state
+            ):
+                state.threshold = MISSING_ALONE
+                return apart
+        state.perfect = perfect
+    return score
+
+
+@kernel(inline=True)
+def place_threshold(values, row, n, scratch, is_level, state):
+    """Put the threshold, or the level, of the chosen boundary of bins into the state."""
+    if is_level:
+        state.threshold = state.low + np.float32(state.boundary)
+    else:
+        state.threshold = threshold_after(values, row, n, scratch.codes, state.boundary)
+
+
+@kernel
+def score_routed(values, row, rows, n, n_stats, settings, scratch, is_level, score, state):
+    """Score the candidate's threshold on all rows, the missing ones on their better side."""
+    if score == WORST:
+        return WORST
+    left, total, by_class, zero = scratch.left, scratch.total, settings.by_class, np.int64(0)
+    known_totals(values, row, rows, n, n_stats, by_class, total)
+    sum_left(values, row, rows, n, n_stats, by_class, state.threshold, is_level, left, zero)
+    for p in range(n_stats + 1):
+        left[p, 1] = left[p, 0] + (rows.totals[p] - total[p])
+        total[p] = rows.totals[p]
+    score_boundaries(
+        left, total, n_stats, np.int64(2), settings.criterion, settings.l2, _ONE, scratch.scores
+    )
+    return max(scratch.scores[0], scratch.scores[1])
+
+
+@kernel(inline=True)
+def score_known(values, row, rows, n, n_stats, settings, scratch, n_levels, best_so_far, state):
+    """Score a candidate's known values: as numbers, or as levels where there are levels.
+
+    The state then holds the threshold or level; a best threshold is worked out only where the
+    score beats the best so far, because it costs a pass.
+    """
+    is_level = np.int64(n_levels > 0)
+    state.threshold = np.float32(np.nan)  # until there is one
+    state.few = 0
+    if settings.random_threshold:
+        missing = np.int64(value_range(values, row, n, state))
+        state.missing = missing
+        state.perfect = 0
+        if not state.low < state.high:
+            return WORST
+        drawn = draw_threshold(values, row, n, is_level, state)
+        state.threshold = drawn
+        return score_at(
+            values, row, rows, n, n_stats, settings, scratch, drawn, is_level, missing, state
+        )
+    if not is_level and not settings.by_class and n_stats >= MANY_STATS:
+        state.missing = np.int64(value_range(values, row, n, state))
+        state.perfect = 0
+        if not state.low < state.high:
+            return WORST
+        n_rare = np.int64(-1)
+        if not state.missing:
+            n_rare = find_rare(values, row, n, scratch.ranks, state)
+        if n_rare >= 0:
+            return score_rare(values, row, rows, n, n_stats, settings, scratch, n_rare, state)
+    if not is_level and not state.many and n > EXACT_ROWS:
+        state.few = 1
+        score = try_thresholds(values, row, rows, n, n_stats, settings, scratch, state)
+        if score > WORST:
+            state.threshold = scratch.tried[state.boundary]
+        return score
+    n_bins = put_into_bins(values, row, n, scratch, n_levels, state)
+    fill_bins(rows, n, n_stats, settings, scratch, n_bins)
+    score = best_of_bins(rows, n_stats, settings, scratch, n_bins, is_level, state)
+    if score > best_so_far:
+        place_threshold(values, row, n, scratch, is_level, state)
+    return score
+
+
+@kernel
+def refine_threshold(values, rows, n, n_stats, settings, scratch, state):
+    """Look for a better threshold than the one a candidate was compared by.
+
+    First among many, then among ever finer ones around the best.
+    """
+    row, no = np.int64(0), np.int64(0)
+    rows.units[0] = _ZERO  # sums are not to be rounded here
+    n_bins = put_into_bins(values, row, n, scratch, no, state)
+    for _ in range(ZOOMS if settings.many_thresholds else 1):
+        fill_bins(rows, n, n_stats, settings, scratch, n_bins)
+        score = best_of_bins(rows, n_stats, settings, scratch, n_bins, no, state)
+        # An equally good one lies halfway between two values instead of on one.
+        if not score >= state.best_score - ROUNDING * abs(state.best_score):
+            return
+        state.best_score = max(score, state.best_score)
+        state.best_threshold = threshold_after(values, row, n, scratch.codes, state.boundary)
+        if n <= EXACT_ROWS or not bin_edges(values, row, n, scratch.codes, state.boundary, state):
+            return
+        n_bins = np.int64(MAX_BINS)
+        key_codes(values, row, n, state.low, state.high, n_bins, scratch.codes)

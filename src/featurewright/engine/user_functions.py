@@ -1,0 +1,123 @@
+"""Compile user operators, so that kernels can call them by address."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from inspect import isfunction
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+from numba import types
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
+
+from featurewright.engine.operators import MAX_USER_ARITY
+from featurewright.engine.programs import UserFunctions
+from featurewright.expressions.domains import Boolean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from featurewright.expressions import Operator
+
+
+@lru_cache(maxsize=256)  # a grid search fits the same operators again and again
+def compile_operator(operator: Operator, width: Any) -> Any:
+    """Compile an operator's function for one float width.
+
+    Raises
+    ------
+    ValueError
+        If numba cannot compile the function or the operator takes too many operands.
+    """
+    if operator.arity > MAX_USER_ARITY:
+        raise ValueError(
+            f"operator {operator.name!r} takes {operator.arity} operands, but at most "
+            f"{MAX_USER_ARITY} are supported; build it from smaller operators."
+        )
+    function = operator.function
+    arguments = [width] * operator.arity
+    try:
+        # Functions of the math module and many ufuncs are known to numba as they are. Others divide
+        # as Python does: NumPy's way, 1 // 0 is 0 and 1 / 0 > 1 is true, where both are missing.
+        scalar = numba.njit(error_model="python")(function) if isfunction(function) else function
+        wrapper = _wrap(operator.arity, scalar, width, as_truth=operator.output == Boolean)
+        return numba.cfunc(width(*arguments))(wrapper)
+    except (NumbaError, UnsupportedBytecodeError, TypeError) as error:
+        raise ValueError(
+            f"operator {operator.name!r} has a function that numba cannot compile "
+            f"({_reason(error)}); use plain arithmetic, comparisons and functions of the math "
+            "module."
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    """Pick the line of a compiler's report that tells why."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    told = [
+        line for line in lines if line and not line.startswith(("Failed in", "During:", "File"))
+    ]
+    return told[0].rstrip(".:") if told else "no reason given"
+
+
+def _wrap(arity: int, scalar: Any, width: Any, *, as_truth: bool) -> Any:
+    """Give a function of so many arguments that returns a float, NaN where the user's fails."""
+    missing = np.nan
+
+    def settle(value):
+        number = width(value)
+        # What is not finite stays as it is, so that it becomes missing and not true.
+        return width(number != 0) if as_truth and np.isfinite(number) else number
+
+    settle = numba.njit(settle)
+
+    def one(a):
+        try:
+            return settle(scalar(a))
+        except Exception:  # numba knows no other kind
+            return missing
+
+    def two(a, b):
+        try:
+            return settle(scalar(a, b))
+        except Exception:
+            return missing
+
+    def three(a, b, c):
+        try:
+            return settle(scalar(a, b, c))
+        except Exception:
+            return missing
+
+    def four(a, b, c, d):
+        try:
+            return settle(scalar(a, b, c, d))
+        except Exception:
+            return missing
+
+    return (one, two, three, four)[arity - 1]
+
+
+class CompiledOperators:
+    """The compiled user operators of one fit, for both float widths.
+
+    Addresses do not survive a process: they are made anew after unpickling.
+    """
+
+    def __init__(self, operators: Sequence[Operator]) -> None:
+        self.operators = tuple(operators)
+        self._functions = {
+            dtype: [compile_operator(o, width) for o in self.operators]
+            for dtype, width in ((np.float32, types.float32), (np.float64, types.float64))
+        }
+
+    def functions(self, dtype: Any) -> UserFunctions:
+        """Give the addresses and arities for a float width."""
+        compiled = self._functions[np.dtype(dtype).type]
+        return UserFunctions(
+            np.array([f.address for f in compiled], np.int64),
+            np.array([o.arity for o in self.operators], np.int64),
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompiledOperators, (self.operators,)

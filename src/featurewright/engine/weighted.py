@@ -1,0 +1,387 @@
+"""Search a node with operators drawn by weights that are learned along the path to the node."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from featurewright.engine.compiler.decorator import call_kernel, kernel
+from featurewright.engine.criteria import NORMALIZED, RATIO, SQUARES
+from featurewright.engine.grammar import fingerprint
+from featurewright.engine.programs import program_length, takes_one
+from featurewright.engine.random import draw_below, draw_unit
+from featurewright.engine.search import (
+    FROM_BUFFER,
+    RAW,
+    forget_programs,
+    seen_before,
+    spent,
+)
+from featurewright.expressions import opcodes as op
+
+OPERAND_DRAWS = 8  # operands drawn for one operator until they make something new
+
+_CATEGORY = 2  # the last domain
+
+
+class OperatorWeights(NamedTuple):
+    """The operators to draw from, and what a growing tree knows about them."""
+
+    # what may be built
+    opcodes: np.ndarray  # int64[operators]
+    arities: np.ndarray  # int64[operators]
+    inputs: np.ndarray  # int64[operators, operands]: the domain each operand must have
+    outputs: np.ndarray  # int64[operators]: the domain of the result
+    swaps: np.ndarray  # int64[operators]: 1 where exchanged operands tell nothing new
+    by_domain: np.ndarray  # int64[columns]: numbers, then Booleans, then categories
+    first: np.ndarray  # int64[domains]: where the columns a domain accepts begin in the by_domain
+    last: np.ndarray  # int64[domains]: and where they end
+    learns: np.ndarray  # int64[1]: 1 where weights follow the gains
+    max_order: np.ndarray  # int64[1]: operators on top of one another
+    # the tree: an entry per node
+    weights: np.ndarray  # float64[nodes, operators]: after the node was searched
+    gains: np.ndarray  # float64[nodes, operators]: mean gain of what each operator built there
+    counts: np.ndarray  # int64[nodes, operators]: how much it built
+    parents: np.ndarray  # int64[nodes]: -1 at the root
+    programs: np.ndarray  # int32[nodes, max_size]: those of the tree itself
+    # the node being searched
+    node: np.ndarray  # int64[1]
+    barred: np.ndarray  # uint8[columns]: raw columns that were chosen above
+    above: np.ndarray  # int64[nodes]: nodes above whose features may be operands
+    kinds: np.ndarray  # int64[nodes]: the domains of those features
+
+
+def begin_tree(operator_weights: OperatorWeights, programs: np.ndarray) -> OperatorWeights:
+    """Give a tree whose programs go to this array room to learn weights in, equal at the root."""
+    capacity, n_operators = len(programs), len(operator_weights.opcodes)
+    shape = (capacity, n_operators)
+    return operator_weights._replace(
+        weights=np.full(shape, 1.0 / max(1, n_operators)),
+        gains=np.zeros(shape),
+        counts=np.zeros(shape, np.int64),
+        parents=np.full(capacity, -1, np.int64),
+        programs=programs,
+        node=np.zeros(1, np.int64),
+        barred=np.zeros(max(1, len(operator_weights.by_domain)), np.uint8),
+        above=np.empty(capacity, np.int64),
+        kinds=np.empty(capacity, np.int64),
+    )
+
+
+def make_operator_weights(
+    opcodes: np.ndarray,
+    inputs: np.ndarray,
+    outputs: np.ndarray,
+    swaps: np.ndarray,
+    domains: np.ndarray,
+    *,
+    learns: bool = True,
+    max_order: int = 1,
+) -> OperatorWeights:
+    """List operators and columns.
+
+    Parameters
+    ----------
+    opcodes, outputs, swaps : int64[operators]
+        As in `OperatorWeights`.
+    inputs : int64[operators, operands]
+        Domains of the operands, -1 behind the last.
+    domains : int8[columns]
+        Domain of each column.
+    """
+    nothing = np.zeros(1, np.int64)
+    of_kind = [int((domains == kind).sum()) for kind in range(_CATEGORY + 1)]
+    ends = np.cumsum(of_kind)
+    # A number may be a Boolean too; the other domains accept their own kind alone.
+    return OperatorWeights(
+        opcodes=np.ascontiguousarray(opcodes, np.int64),
+        arities=(inputs >= 0).sum(axis=1).astype(np.int64),
+        inputs=np.ascontiguousarray(inputs, np.int64),
+        outputs=np.ascontiguousarray(outputs, np.int64),
+        swaps=np.ascontiguousarray(swaps, np.int64),
+        by_domain=np.argsort(domains, kind="stable").astype(np.int64),
+        first=np.array([0, ends[0], ends[1]], np.int64),
+        last=np.array([ends[1], ends[1], ends[2]], np.int64),
+        learns=np.array([int(learns)], np.int64),
+        max_order=np.array([max_order], np.int64),
+        weights=np.zeros((1, 1)),
+        gains=np.zeros((1, 1)),
+        counts=np.zeros((1, 1), np.int64),
+        parents=nothing,
+        programs=np.zeros((1, 1), np.int32),
+        node=nothing.copy(),
+        barred=np.zeros(1, np.uint8),
+        above=nothing,
+        kinds=nothing,
+    )
+
+
+def no_operator_weights() -> OperatorWeights:
+    """Stand in where operators are not weighed."""
+    nothing = np.empty(0, np.int64)
+    return make_operator_weights(nothing, np.empty((0, 1), np.int64), nothing, nothing, nothing)
+
+
+@kernel(inline=True)
+def pass_on(operator_weights, node, child):
+    """Let a new node begin with its parent's weights."""
+    operator_weights.parents[child] = node
+    for k in range(operator_weights.weights.shape[1]):
+        operator_weights.weights[child, k] = operator_weights.weights[node, k]
+
+
+@kernel
+def order_of(programs, k, users, stack):
+    """Count the operators on top of one another in a program."""
+    top = 0
+    for d in range(programs.shape[1]):
+        symbol = np.int64(programs[k, d])
+        if symbol == op.END:
+            break
+        if symbol >= 0:
+            stack[top] = 0
+            top += 1
+            continue
+        opcode = (-1 - symbol) & 0xFF
+        arity = np.int64(1) if takes_one(opcode) else np.int64(2)
+        if opcode >= op.FIRST_USER:
+            arity = users.arities[opcode - op.FIRST_USER]
+        deepest = np.int64(0)
+        for _ in range(arity):
+            top -= 1
+            deepest = max(deepest, stack[top])
+        stack[top] = deepest + 1
+        top += 1
+    return stack[0]
+
+
+@kernel
+def look_above(operator_weights, n_levels, users, stack):
+    """Note what was chosen on the path to the node; give the features that may be operands.
+
+    A raw column is barred from being chosen again. A category is not: another of its levels is
+    another test, and the same one cannot part what it has parted.
+    """
+    for place in range(operator_weights.barred.shape[0]):
+        operator_weights.barred[place] = 0
+    count = np.int64(0)
+    node = operator_weights.parents[operator_weights.node[0]]
+    while node >= 0:
+        length = program_length(operator_weights.programs, node)
+        column = np.int64(operator_weights.programs[node, 0])
+        if length == 1:
+            operator_weights.barred[column] = np.uint8(n_levels[column] == 0)
+        elif (
+            order_of(operator_weights.programs, node, users, stack) < operator_weights.max_order[0]
+        ):
+            opcode = (-1 - np.int64(operator_weights.programs[node, length - 1])) & 0xFF
+            for k in range(operator_weights.opcodes.shape[0]):
+                if operator_weights.opcodes[k] == opcode:
+                    operator_weights.kinds[count] = operator_weights.outputs[k]
+            operator_weights.above[count] = node
+            count += 1
+        node = operator_weights.parents[node]
+    return count
+
+
+@kernel
+def was_chosen(operator_weights, programs, k):
+    """Tell whether a program was chosen on the path to the node."""
+    node = operator_weights.parents[operator_weights.node[0]]
+    while node >= 0:
+        d = 0
+        while d < programs.shape[1] and programs[k, d] == operator_weights.programs[node, d]:
+            d += 1
+        if d == programs.shape[1]:
+            return True
+        node = operator_weights.parents[node]
+    return False
+
+
+@kernel
+def draw_operator(weights, node, state):
+    """Draw an operator by cumulative weight."""
+    count = weights.shape[1]
+    whole = 0.0
+    for k in range(count):
+        whole += weights[node, k]
+    rest = draw_unit(state) * whole
+    for k in range(count - 1):
+        rest -= weights[node, k]
+        if rest < 0.0:
+            return np.int64(k)
+    return np.int64(count - 1)
+
+
+@kernel(inline=True)
+def accepted(kind, domain):
+    """Tell whether a feature of a kind may stand where a domain is required."""
+    return kind == domain or (domain == 0 and kind == 1)
+
+
+@kernel(inline=True)
+def count_choices(operator_weights, domain, n_above):
+    """Count what an operand of a domain can be: columns, and features from above."""
+    choices = operator_weights.last[domain] - operator_weights.first[domain]
+    for place in range(n_above):
+        choices += np.int64(accepted(operator_weights.kinds[place], domain))
+    return choices
+
+
+@kernel(inline=True)
+def take_operand(operator_weights, domain, choice, n_above):
+    """Give an operand by its number: a column, or -1 minus a node above."""
+    columns = operator_weights.last[domain] - operator_weights.first[domain]
+    if choice < columns:
+        return operator_weights.by_domain[operator_weights.first[domain] + choice]
+    choice -= columns
+    for place in range(n_above):
+        if accepted(operator_weights.kinds[place], domain):
+            if choice == 0:
+                return -1 - operator_weights.above[place]
+            choice -= 1
+    return np.int64(0)
+
+
+@kernel(inline=True)
+def comes_later(x, y):
+    """Tell whether operand x stands behind y: columns by number, then features from the root on."""
+    if (x < 0) != (y < 0):
+        return x < 0
+    return (y > x) if x < 0 else (x > y)
+
+
+@kernel
+def write_expression(operator_weights, operator, n_above, n_levels, programs, k, operands, state):
+    """Write the operator on random operands as the k-th program; give its length, 0 for none.
+
+    No operand is the same as the one before it. `operands` has room for them.
+    """
+    arity = operator_weights.arities[operator]
+    before = np.int64(-1)
+    for a in range(arity):
+        domain = operator_weights.inputs[operator, a]
+        choices = count_choices(operator_weights, domain, n_above)
+        repeated = a > 0 and domain == operator_weights.inputs[operator, a - 1]
+        if choices - np.int64(repeated) < 1:
+            return np.int64(0)
+        choice = draw_below(state, choices - np.int64(repeated))
+        if repeated and choice >= before:
+            choice += 1
+        before = choice
+        operands[a] = take_operand(operator_weights, domain, choice, n_above)
+    if (
+        operator_weights.swaps[operator] == 1
+        and arity == 2
+        and comes_later(operands[0], operands[1])
+    ):
+        operands[0], operands[1] = operands[1], operands[0]
+    length = np.int64(0)
+    for a in range(arity):
+        if operands[a] >= 0:
+            programs[k, length] = operands[a]
+            length += 1
+            continue
+        node = -1 - operands[a]
+        for d in range(program_length(operator_weights.programs, node)):
+            programs[k, length] = operator_weights.programs[node, d]
+            length += 1
+    symbol = -1 - operator_weights.opcodes[operator]
+    if operator_weights.opcodes[operator] == op.IS:
+        level = draw_below(state, max(np.int64(1), n_levels[operands[0]]))
+        symbol = -1 - (op.IS | (level << 8))
+    programs[k, length] = symbol
+    length += 1
+    for d in range(length, programs.shape[1]):
+        programs[k, d] = op.END
+    return length
+
+
+@kernel
+def gain_unit(rows, n, n_stats, settings):
+    """Give what scores are divided by: the weight, or the sum of squares; ratios stay."""
+    criterion = settings.criterion
+    if criterion in (NORMALIZED, RATIO):
+        return 1.0
+    if criterion != SQUARES:
+        return np.float64(rows.totals[n_stats])
+    squares = 0.0
+    for t in range(n_stats):
+        for i in range(n):
+            value, weight = rows.weights[t, i], rows.weights[n_stats, i]
+            squares += np.float64(value) * np.float64(value) / np.float64(weight)
+    return squares
+
+
+@kernel(inline=True)
+def learn_weights(operator_weights, node):
+    """Multiply the weight of each operator that built something by exp(-1 / (1 + mean gain))."""
+    weights, gains, counts = (
+        operator_weights.weights,
+        operator_weights.gains,
+        operator_weights.counts,
+    )
+    whole = 0.0
+    for k in range(weights.shape[1]):
+        if counts[node, k] > 0:
+            gains[node, k] /= counts[node, k]
+            if operator_weights.learns[0]:
+                weights[node, k] *= math.exp(-1.0 / (1.0 + gains[node, k]))
+        whole += weights[node, k]
+    for k in range(weights.shape[1]):
+        weights[node, k] /= whole
+
+
+@kernel
+def search_weighted(context, n, n_stats):
+    """Score raw columns, then expressions of one operator on random operands, and learn weights.
+
+    Raw columns come first because of two candidates that score alike the first one stays. Other
+    kernels call this one by address; the rows' columns are in the buffer.
+    """
+    rows, settings, state, users = context.rows, context.settings, context.state, context.users
+    found, candidate_scores, evaluation, operator_weights = (
+        context.buffers.found,
+        context.buffers.candidate_scores,
+        context.buffers.evaluation,
+        context.buffers.operator_weights,
+    )
+    programs, budget, n_levels = found.programs, settings.budget, context.grammar.n_levels
+    zero, node = np.int64(0), operator_weights.node[0]
+    n_above = look_above(operator_weights, n_levels, users, evaluation.stack)
+    for d in range(programs.shape[1]):
+        programs[0, d] = op.END
+    for column in range(n_levels.shape[0]):
+        if operator_weights.barred[column] != 0 or state.best_perfect != 0:
+            continue
+        programs[0, 0] = column
+        call_kernel(settings.scorer, (context, programs, zero, zero, FROM_BUFFER | RAW, n, n_stats))
+    state.scored = 0
+    if operator_weights.weights.shape[1] == 0:
+        return
+    forget_programs(found.seen, state)
+    unit = gain_unit(rows, n, n_stats, settings)
+    while not spent(budget, state):
+        operator = draw_operator(operator_weights.weights, node, state)
+        for _ in range(OPERAND_DRAWS):
+            state.tries += 1
+            k = state.scored
+            length = write_expression(
+                operator_weights, operator, n_above, n_levels, programs, k, evaluation.stack, state
+            )
+            if length == 0:
+                break
+            if was_chosen(operator_weights, programs, k):
+                continue
+            if seen_before(found.seen, fingerprint(programs, k, length), state):
+                continue
+            call_kernel(settings.scorer, (context, programs, k, k, FROM_BUFFER, n, n_stats))
+            operator_weights.counts[node, operator] += 1
+            if candidate_scores.scores[k] > 0 and unit > 0.0:  # what is not a split gains nothing
+                operator_weights.gains[node, operator] += (
+                    np.float64(candidate_scores.scores[k]) / unit
+                )
+            break
+    learn_weights(operator_weights, node)

@@ -1,0 +1,77 @@
+"""Small forests grown by the drivers themselves, and how to descend them slowly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from featurewright.engine.compiled_grammar import build_grammar, empty_library
+from featurewright.engine.forest import Forest, join
+from featurewright.engine.grammar import Grammar
+from featurewright.engine.growth import Job, grow_trees, tree_seeds
+from featurewright.engine.node_search import Target
+from featurewright.engine.programs import UserFunctions
+from featurewright.engine.records import SETTINGS, make_record
+from featurewright.engine.search import RANDOM_SEARCH
+from featurewright.expressions import resolve_operators
+
+NO_USERS = UserFunctions(np.zeros(0, np.int64), np.zeros(0, np.int64))
+WIDTH = 5
+
+
+def make_grammar(
+    domains: Any, operators: Any = ("add", "sub", "mul", "div"), max_size: int = WIDTH, **more: Any
+) -> Grammar:
+    """Make a grammar over columns of the given domains; a Category has three levels."""
+    domains = np.array(domains, np.int8)
+    levels = np.where(domains == 2, 3, 0).astype(np.int64)
+    return build_grammar(domains, levels, resolve_operators(tuple(operators)), max_size, **more)
+
+
+def make_job(
+    n_rows: int = 120, n_columns: int = 3, *, by_class: bool = True, **changes: Any
+) -> Job:
+    """Make a job on random numbers; the target is the sign, or value, of a noisy product."""
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(n_columns, n_rows)).astype(np.float32)
+    product = columns[0] * columns[1] + 0.5 * rng.normal(size=n_rows).astype(np.float32)
+    weights = np.ones(n_rows, np.float32)
+    if by_class:
+        codes = (product > 0).astype(np.int32)
+        target = Target(codes, np.zeros((0, n_rows), np.float32), weights)
+    else:
+        target = Target(np.zeros(0, np.int32), product[None, :].copy(), weights)
+    usual = {
+        "by_class": int(by_class),
+        "whole_weights": 1,
+        "criterion": 0,
+        "min_rows": 1,
+        "keep": 4,
+        "max_depth": 20,
+        "min_split": 2,
+        "strategy": RANDOM_SEARCH,
+        "budget": 20,
+    }
+    if not by_class:
+        usual["centered"] = 1
+    settings = make_record(SETTINGS, **{**usual, **changes})
+    return Job(
+        matrix=np.ascontiguousarray(columns.T),
+        columns=columns,
+        target=target,
+        settings=settings,
+        grammar=make_grammar([0] * n_columns),
+        library=empty_library(WIDTH),
+        users=NO_USERS,
+        width=WIDTH,
+        leaf="classes" if by_class else "mean",
+        n_values=2 if by_class else 1,
+    )
+
+
+def make_forest(n_trees: int = 6, **changes: Any) -> tuple[Forest, np.ndarray]:
+    """Grow a small forest; give it and the table it grew on, by rows."""
+    job = make_job(**changes)
+    trees = grow_trees(job, tree_seeds(0, 0, n_trees), bootstrap=True)
+    return join(trees), np.ascontiguousarray(job.columns.T)

@@ -1,0 +1,220 @@
+"""Arguments for kernels, typed as the package types them: every other type compiles anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from featurewright.engine.compiled_grammar import build_grammar, empty_library
+from featurewright.engine.descend import BLOCK, find_leaves, pack_nodes
+from featurewright.engine.grow import (
+    TreeBuffers,
+    grow_tree,
+    kernel_addresses,
+    make_grown,
+    make_tree_buffers,
+)
+from featurewright.engine.leaves import number_leaves, place_rows
+from featurewright.engine.node_search import Target, prepare
+from featurewright.engine.programs import LANES, UserFunctions
+from featurewright.engine.records import SETTINGS, STATE, make_record
+from featurewright.expressions import Category, resolve_operators
+from featurewright.expressions.opcodes import END
+
+NO_USERS = UserFunctions(np.zeros(0, np.int64), np.zeros(0, np.int64))
+WORST = np.float32(-np.inf)
+WIDTH = 5
+ARITHMETIC = ("add", "sub", "mul", "div")
+
+
+def make_settings(**values: Any) -> Any:
+    """Make settings of an unlimited tree over classes; some changed."""
+    strategy = values.get("strategy") if values.get("budget") else None
+    usual = {
+        "by_class": 1,
+        "whole_weights": 1,
+        "min_rows": 1,
+        "keep": 2,
+        "max_depth": 30,
+        "min_split": 2,
+        **kernel_addresses(strategy),  # kernels jump there, so zeros would end the process
+    }
+    return make_record(SETTINGS, **{**usual, **values})
+
+
+def make_state(seed: int = 1) -> Any:
+    """Make the state of a tree."""
+    return make_record(STATE, random=seed)
+
+
+def as_values(x: Any) -> np.ndarray:
+    """Put values into a row with room behind, the last one repeated as `gather` does."""
+    x = np.asarray(x, np.float32)
+    return np.concatenate([x, np.full(LANES, x[-1], np.float32)])[None, :]
+
+
+def as_programs(*programs: Sequence[int], width: int = WIDTH) -> np.ndarray:
+    """Pad programs to one width."""
+    out = np.full((len(programs), width), END, np.int32)
+    for k, program in enumerate(programs):
+        out[k, : len(program)] = program
+    return out
+
+
+def class_target(codes: Any, weights: Any = None) -> Target:
+    """Make a target of classes."""
+    codes = np.asarray(codes, np.int32)
+    weights = np.ones(len(codes)) if weights is None else weights
+    return Target(codes, np.zeros((0, len(codes)), np.float32), np.asarray(weights, np.float32))
+
+
+def sums_target(values: Any, weights: Any = None) -> Target:
+    """Make a target of numbers: one column per row, multiplied by the weights."""
+    values = np.atleast_2d(np.asarray(values, np.float64))
+    weights = np.ones(values.shape[1]) if weights is None else np.asarray(weights)
+    sums = np.ascontiguousarray(values * weights, np.float32)
+    return Target(np.zeros(0, np.int32), sums, weights.astype(np.float32))
+
+
+def sorted_rows(target: Target) -> np.ndarray:
+    """Give all rows, by class where there are classes."""
+    if len(target.codes):
+        return np.argsort(target.codes, kind="stable").astype(np.int32)
+    return np.arange(len(target.weights), dtype=np.int32)
+
+
+def n_statistics(target: Target) -> int:
+    """Count the classes or target columns."""
+    return int(target.codes.max()) + 1 if len(target.codes) else len(target.sums)
+
+
+def make_shop(target: Target, settings: Any, n_columns: int = 1, width: int = WIDTH) -> TreeBuffers:
+    """Allocate the working arrays for a target."""
+    n = len(target.weights)
+    return make_tree_buffers(n, n_columns, n_statistics(target), width, settings, 2 * n + 1)
+
+
+@dataclass
+class Node:
+    """A node over all rows of a target, ready for scoring; rows in the order of `ids`."""
+
+    target: Target
+    settings: Any
+    ids: np.ndarray
+    buffers: TreeBuffers
+    n_stats: int
+
+
+def make_node(target: Target, settings: Any, n_columns: int = 1, width: int = WIDTH) -> Node:
+    """Prepare the root of a target."""
+    buffers = make_shop(target, settings, n_columns, width)
+    ids = sorted_rows(target)
+    n_stats = prepare(target, ids, 0, len(ids), settings, buffers.rows)
+    return Node(target, settings, ids, buffers, n_stats)
+
+
+def make_grammar(
+    domains: Sequence[int] = (0, 0, 0),
+    operators: Sequence[Any] = ARITHMETIC,
+    width: int = WIDTH,
+    n_levels: int = 3,
+    **more: Any,
+) -> Any:
+    """Build a grammar; every Category column has the same number of levels."""
+    kinds = np.array(domains, np.int8)
+    levels = np.where(kinds == Category, n_levels, 0).astype(np.int64)
+    return build_grammar(kinds, levels, resolve_operators(operators), width, **more)
+
+
+@dataclass
+class Tree:
+    """A grown tree and where its rows ended up."""
+
+    left: np.ndarray
+    programs: np.ndarray
+    threshold: np.ndarray
+    is_level: np.ndarray
+    missing_left: np.ndarray
+    gain: np.ndarray
+    start: np.ndarray
+    size: np.ndarray
+    depth: np.ndarray
+    ids: np.ndarray
+
+    def rows(self, node: int) -> np.ndarray:
+        """Give the rows of a node."""
+        return self.ids[self.start[node] : self.start[node] + self.size[node]]
+
+    @property
+    def inner(self) -> np.ndarray:
+        """Nodes that are split."""
+        return np.flatnonzero(self.left >= 0)
+
+    @property
+    def leaves(self) -> np.ndarray:
+        """Nodes that are not."""
+        return np.flatnonzero(self.left < 0)
+
+
+def grow(
+    columns: Any,
+    target: Target,
+    settings: Any,
+    *,
+    grammar: Any = None,
+    library: Any = None,
+    users: UserFunctions = NO_USERS,
+    seed: int = 1,
+    stop: np.ndarray | None = None,
+    width: int = WIDTH,
+) -> Tree:
+    """Grow a tree on all rows."""
+    columns = np.ascontiguousarray(columns, np.float32)
+    grammar = make_grammar([0] * len(columns), width=width) if grammar is None else grammar
+    n = columns.shape[1]
+    capacity = 2 * n + 1
+    grown = make_grown(capacity, width)
+    buffers = make_tree_buffers(n, len(columns), n_statistics(target), width, settings, capacity)
+    ids = sorted_rows(target)
+    count = grow_tree(
+        np.ascontiguousarray(columns.T), columns, target, ids, settings, grammar,
+        empty_library(width) if library is None else library, users, make_state(seed),
+        np.zeros(1, np.int64) if stop is None else stop, grown, buffers,
+    )  # fmt: skip
+    names = ("left", "programs", "threshold", "is_level", "missing_left", "gain", "start", "size")
+    return Tree(*(getattr(grown, name)[:count].copy() for name in (*names, "depth")), ids)
+
+
+def leaf_of_grown_rows(tree: Tree) -> np.ndarray:
+    """Give the leaf number of each row by where growth put it."""
+    left = tree.left.copy()
+    number_leaves(left)
+    out = np.empty(len(tree.ids), np.int32)
+    place_rows(left, tree.start, tree.size, tree.ids, out)
+    return out
+
+
+def block_room() -> tuple[np.ndarray, ...]:
+    """Give room for a block of rows to descend in, without keys and salts."""
+    keys, salts = np.empty(0, np.uint64), np.empty(0, np.uint64)
+    return np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), keys, salts
+
+
+def leaf_of_rows(tree: Tree, columns: Any, users: UserFunctions = NO_USERS) -> np.ndarray:
+    """Give the leaf number of each row by descent."""
+    matrix = np.ascontiguousarray(np.asarray(columns, np.float32).T)
+    left = tree.left.copy()
+    number_leaves(left)
+    packed = np.empty((len(left), 4), np.int32)
+    pack_nodes(left, tree.programs, tree.threshold, tree.is_level, tree.missing_left, packed)
+    packed[:, 2] = tree.threshold.view(np.int32)
+    out = np.empty((len(matrix), 1), np.int32)
+    stack = np.empty(tree.programs.shape[1] + 1, np.float32)
+    roots = np.zeros(1, np.int64)
+    find_leaves(
+        matrix, 0, len(matrix), roots, packed, tree.programs, users, stack, *block_room(), out
+    )
+    return out[:, 0]
