@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from featurewright.engine.compiled_grammar import build_grammar, empty_library
+from featurewright.engine.compiled_grammar import build_grammar
 from featurewright.engine.forest import Forest, join
 from featurewright.engine.grammar import Grammar
 from featurewright.engine.growth import Job, grow_trees, tree_seeds
@@ -62,7 +62,6 @@ def make_job(
         target=target,
         settings=settings,
         grammar=make_grammar([0] * n_columns),
-        library=empty_library(WIDTH),
         users=NO_USERS,
         width=WIDTH,
         leaf="classes" if by_class else "mean",

@@ -13,12 +13,12 @@ from tests.engine.workbench import (
     make_grammar,
     make_settings,
     sums_target,
+    walk,
 )
 from tests.naive import split as naive_split
 from tests.naive import trees as naive
 from tests.naive.programs import run, symbols_of
 
-from featurewright.engine.compiled_grammar import walk
 from featurewright.engine.criteria import (
     EDGE_TREE,
     GINI,

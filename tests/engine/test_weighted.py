@@ -22,7 +22,6 @@ from tests.naive import weighted as naive
 from tests.naive.programs import run, symbols_of
 from tests.naive.streams import Stream
 
-from featurewright.engine.compiled_grammar import empty_library
 from featurewright.engine.grow import grow_tree, kernel_addresses, make_grown, make_tree_buffers
 from featurewright.engine.operator_lists import list_operators
 from featurewright.engine.search import WEIGHTED
@@ -66,7 +65,7 @@ class Growth:
         self.state = make_state(seed)
         self.count = grow_tree(
             np.ascontiguousarray(columns.T), columns, target, self.ids, record,
-            make_grammar([0] * len(columns), (), width=1), empty_library(width), NO_USERS,
+            make_grammar([0] * len(columns), (), width=1), NO_USERS,
             self.state, np.zeros(1, np.int64), grown, buffers,
         )  # fmt: skip
         self.grown, self.buffers = grown, buffers

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from featurewright.engine.compiled_grammar import build_grammar, empty_library
+from featurewright.engine.compiled_grammar import build_grammar
 from featurewright.engine.descend import BLOCK, find_leaves, pack_nodes
 from featurewright.engine.grow import (
     TreeBuffers,
@@ -129,6 +129,19 @@ def make_grammar(
     return build_grammar(kinds, levels, resolve_operators(operators), width, **more)
 
 
+def walk(grammar: Any, program: Sequence[int]) -> int:
+    """Return the automaton's state after a program's symbols, whatever their parameters."""
+    state = 0
+    for symbol in program:
+        wanted = symbol if symbol >= 0 else -1 - ((-1 - symbol) & 0xFF)
+        first, last = grammar.start[state], grammar.start[state + 1]
+        place = np.flatnonzero(grammar.symbol[first:last] == wanted)
+        if not len(place):
+            raise ValueError(f"symbol {symbol} of program {list(program)} is not valid there.")
+        state = int(grammar.following[first + place[0]])
+    return state
+
+
 @dataclass
 class Tree:
     """A grown tree and where its rows ended up."""
@@ -165,7 +178,6 @@ def grow(
     settings: Any,
     *,
     grammar: Any = None,
-    library: Any = None,
     users: UserFunctions = NO_USERS,
     seed: int = 1,
     stop: np.ndarray | None = None,
@@ -181,7 +193,7 @@ def grow(
     ids = sorted_rows(target)
     count = grow_tree(
         np.ascontiguousarray(columns.T), columns, target, ids, settings, grammar,
-        empty_library(width) if library is None else library, users, make_state(seed),
+        users, make_state(seed),
         np.zeros(1, np.int64) if stop is None else stop, grown, buffers,
     )  # fmt: skip
     names = ("left", "programs", "threshold", "is_level", "missing_left", "gain", "start", "size")

@@ -34,7 +34,6 @@ from featurewright.engine.search import (
     WEIGHTED,
     Candidates,
     CandidateScores,
-    Library,
     score_candidate,
     search_stepwise,
 )
@@ -211,7 +210,6 @@ class GrowContext(NamedTuple):
     target: Target
     settings: Any
     grammar: Grammar
-    library: Library
     users: UserFunctions
     state: Any
     buffers: TreeBuffers
@@ -231,7 +229,6 @@ def _example() -> GrowContext:
         target=Target(small, floats, np.empty(0, np.float32)),
         settings=settings,
         grammar=Grammar(nothing, nothing, small, small, nothing),
-        library=Library(buffers.found.programs, small, small),
         users=UserFunctions(nothing, nothing),
         state=make_record(STATE),
         buffers=buffers,
@@ -262,7 +259,7 @@ def kernel_addresses(strategy: int | None = None) -> dict[str, int]:
         if strategy == RANDOM_SEARCH:
             addresses["filler"] = kernel_address(fill_pool, context, ())
         table = (context.matrix, context.columns, context.target, context.row_ids, context.settings)
-        language = (context.grammar, context.library, context.users)
+        language = (context.grammar, context.users)
         stop, grown = np.zeros(1, np.int64), make_grown(1, 1)
         grow_tree.compile_for(*table, *language, context.state, stop, grown, context.buffers)
     return {"scorer": scorer_address(), **addresses}
@@ -388,7 +385,7 @@ def split_node(context, grown, node, n_nodes, evaluated):
 
 @kernel
 def grow_tree(
-    matrix, columns, target, row_ids, settings, grammar, library, users, state, stop, grown, buffers
+    matrix, columns, target, row_ids, settings, grammar, users, state, stop, grown, buffers
 ):
     """Grow one tree on the given rows, which end up parted by leaf; give the number of nodes.
 
@@ -398,7 +395,7 @@ def grow_tree(
     A non-zero `stop[0]` ends growth at once: what is not split yet stays a leaf.
     """
     best_first = settings.max_leaves > 0
-    table = (matrix, columns, target, settings, grammar, library, users, state, buffers)
+    table = (matrix, columns, target, settings, grammar, users, state, buffers)
     context = share(GrowContext(buffers.rows, row_ids, *table))
     sample = share(GrowContext(buffers.sampled, buffers.sample_ids, *table))
     if settings.budget > 0 and settings.strategy == RANDOM_SEARCH:

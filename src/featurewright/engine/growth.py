@@ -25,7 +25,6 @@ from featurewright.engine.grow import (
 from featurewright.engine.node_search import Target
 from featurewright.engine.programs import UserFunctions
 from featurewright.engine.records import STATE, make_record
-from featurewright.engine.search import Library
 from featurewright.engine.threads import Halt, run_in_threads
 from featurewright.engine.weighted import OperatorWeights, begin_tree
 
@@ -43,7 +42,6 @@ class Job:
     target: Target
     settings: Any  # a SETTINGS record
     grammar: Grammar
-    library: Library
     users: UserFunctions
     width: int  # symbols of a program
     leaf: str = "mean"  # what leaves predict: "classes", "mean", "votes" or "nothing"
@@ -189,7 +187,6 @@ def grow_one(
         rows,
         settings,
         job.grammar,
-        job.library,
         job.users,
         state,
         halt.flag,
@@ -267,13 +264,12 @@ def grow_trees(
     bootstrap: bool = False,
     n_jobs: int | None = None,
     halt: Halt | None = None,
-    keep_cut: bool = True,
     on_done: Callable[[int], None] | None = None,
 ) -> list[Forest]:
     """Grow one tree for each seed; the same trees for any number of threads.
 
     When the halt's deadline passes, the first trees are returned, up to the first that is not
-    whole: tree k always belongs to seed k. With `keep_cut` there is at least one.
+    whole: tree k always belongs to seed k. There is at least one.
     """
     halt = halt or Halt()
     order = order_rows(job.target)
@@ -296,6 +292,6 @@ def grow_trees(
         if result is None or result[1]:
             break
         whole.append(result[0])
-    if whole or not keep_cut or results[0] is None:
+    if whole or results[0] is None:
         return whole
     return [results[0][0]]

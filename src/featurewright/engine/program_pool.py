@@ -8,14 +8,13 @@ import numpy as np
 
 from featurewright.engine.compiler.decorator import call_kernel, kernel, share
 from featurewright.engine.fast_path import OTHER, is_quick, note_form, run_form, score_quickly
-from featurewright.engine.grammar import fingerprint
-from featurewright.engine.random import draw_below
+from featurewright.engine.grammar import complete, fingerprint
+from featurewright.engine.random import draw_below, next_bits
 from featurewright.engine.search import (
     FROM_BUFFER,
     copy_program,
     note_score,
     spent,
-    write_candidate,
 )
 from featurewright.expressions import opcodes as op
 
@@ -84,7 +83,7 @@ def fill_pool(content):
     call this one by address.
     """
     context, zero = share(content), np.int64(0)
-    settings, state, grammar = context.settings, context.state, context.grammar
+    state, grammar = context.state, context.grammar
     found, pool = context.buffers.found, context.buffers.pool
     width = found.programs.shape[1]
     mask = np.uint64(pool.table.shape[0] - 1)
@@ -93,7 +92,8 @@ def fill_pool(content):
     distinct = np.int64(0)
     for draw in range(pool.drawn.shape[0]):
         state.grammar_state = 0
-        length = write_candidate(zero, zero, zero, settings, grammar, context.library, found, state)
+        next_bits(state)  # not used, but the numbers after it, and so all trees, depend on it
+        length = complete(grammar, found.programs, found.visited, zero, zero, state)
         place = (fingerprint(found.programs, zero, length) >> np.uint64(20)) & mask
         while pool.table[place] >= 0:
             if same_program(found.programs, zero, pool.programs, np.int64(pool.table[place])):

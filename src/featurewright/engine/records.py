@@ -24,7 +24,6 @@ SETTINGS = np.dtype(
         ("n_raw", np.int64),  # raw columns tried besides
         ("sample", np.int64),  # rows of the first round of halving; 0: no halving
         ("keep", np.int64),  # one in so many candidates goes on, to so many times the rows
-        ("library_share", np.int64),  # of 256 candidates, so many begin with a library program
         # growth
         ("max_depth", np.int64),
         ("max_leaves", np.int64),  # 0: depth first without a limit; else best first

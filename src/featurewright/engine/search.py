@@ -27,14 +27,6 @@ REFINE = np.int64(4)
 RAW = np.int64(8)  # there are few raw columns: they are worth more than a few thresholds
 
 
-class Library(NamedTuple):
-    """Sub-expressions that earned gain before, to begin new candidates with."""
-
-    programs: np.ndarray  # int32[entries, max_size]
-    states: np.ndarray  # int32[entries]: the automaton's state after each
-    draws: np.ndarray  # int32: entries, repeated by how often they should be drawn
-
-
 class Candidates(NamedTuple):
     """The candidates of a node."""
 
@@ -123,11 +115,10 @@ def spent(budget, state):
 
 
 @kernel
-def write_candidate(k, d, which, settings, grammar, library, found, state):
-    """Write a candidate that goes on from its first d symbols; give its length.
+def write_candidate(k, d, which, settings, grammar, found, state):
+    """Complete a candidate at random from its first d symbols; return its length.
 
-    With `look_ahead` the next symbol is the which-th valid one. A `random` candidate may begin
-    with a library program instead of nothing.
+    With `look_ahead` the next symbol is the which-th valid one.
     """
     programs = found.programs
     if settings.strategy == LOOK_AHEAD:
@@ -139,11 +130,6 @@ def write_candidate(k, d, which, settings, grammar, library, found, state):
             return d
         found.visited[k, d] = state.grammar_state
         d += 1
-    elif settings.strategy == RANDOM_SEARCH and settings.library_share > draw_below(state, 256):
-        entry = np.int64(library.draws[draw_below(state, library.draws.shape[0])])
-        d = program_length(library.programs, entry)
-        copy_program(library.programs, entry, programs, k, d)
-        state.grammar_state = library.states[entry]
     return complete(grammar, programs, found.visited, k, d, state)
 
 
@@ -233,9 +219,7 @@ def search_stepwise(context, n, n_stats):
                 state.grammar_state = before
                 copy_program(programs, chosen, programs, k, d)
                 copy_program(found.visited, chosen, found.visited, k, d)
-                length = write_candidate(
-                    k, d, which, settings, grammar, context.library, found, state
-                )
+                length = write_candidate(k, d, which, settings, grammar, found, state)
                 state.tries += 1
                 if not seen_before(found.seen, fingerprint(programs, k, length), state):
                     call_kernel(settings.scorer, (context, programs, k, k, FROM_BUFFER, n, n_stats))

@@ -36,7 +36,6 @@ STRATEGIES = {
     "random": RANDOM_SEARCH,
     "step": STEP,
     "look_ahead": LOOK_AHEAD,
-    "adaptive": RANDOM_SEARCH,
 }
 CLASS_CRITERIA = {
     "normalized_gain": criteria.NORMALIZED,
@@ -70,6 +69,10 @@ class Construction:
 
 def wanted_operators(learner: Any) -> tuple[Operator, ...] | None:
     """Check how a learner searches and look up the operators it names."""
+    if isinstance(learner.search, str) and learner.search == "adaptive":
+        raise ValueError(
+            "search='adaptive' is gone: it was slower than 'random' and no better; use 'random'."
+        )
     one_of("search", learner.search, (*STRATEGIES, None))
     one_of("sampling", learner.sampling, SAMPLINGS)
     whole_number("max_size", learner.max_size, 1)

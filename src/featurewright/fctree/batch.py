@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
-from featurewright.engine.compiled_grammar import empty_library, user_operators
+from featurewright.engine.compiled_grammar import user_operators
 from featurewright.engine.correlations import score_programs
 from featurewright.engine.grow import GrowContext, kernel_addresses, make_tree_buffers
 from featurewright.engine.growth import order_rows
@@ -341,7 +341,6 @@ class _Scorer:
             target=self.target,
             settings=self.settings,
             grammar=self.learner._construction.grammar,
-            library=empty_library(programs.shape[1]),
             users=self.users,
             state=make_record(STATE, random=seed),
             buffers=buffers,

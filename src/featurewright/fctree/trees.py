@@ -179,10 +179,8 @@ class FCTreeParameters(GrownEnsemble):
         )
         return replace(job, operator_weights=operator_weights)
 
-    def _grow_batches(
-        self, job: Job, seeds: list[int], before: Forest | None, on_done: Any, halt: Halt
-    ) -> list[Forest]:
-        trees = super()._grow_batches(job, seeds, before, on_done, halt)
+    def _grow_trees(self, job: Job, seeds: list[int], on_done: Any, halt: Halt) -> list[Forest]:
+        trees = super()._grow_trees(job, seeds, on_done, halt)
         nothing = len(trees) == 1 and trees[0].n_leaves == 1 and not is_constant(job.target)
         if halt.flag[0] and nothing:
             warnings.warn(

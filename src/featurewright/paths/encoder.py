@@ -70,7 +70,7 @@ random_state : int, RandomState or None, default=None
 
 
 _SEARCH = (
-    SEARCH.replace('"adaptive"} or None\n', '"adaptive"} or None, default=None\n')
+    SEARCH.replace('"look_ahead"} or None\n', '"look_ahead"} or None, default=None\n')
     .replace("budget : int or str\n", 'budget : int or str, default="10n"\n')
     .replace('"all"} or None, default=None\n', '"all"} or None, default="sqrt"\n')
 )
