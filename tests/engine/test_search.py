@@ -25,12 +25,19 @@ from tests.naive.programs import run, symbols_of
 from tests.naive.search import Search
 from tests.naive.streams import Stream
 
-from featurewright.engine.grow import GrowContext
+from featurewright.engine.buffers import (
+    LANES,
+    LOOK_AHEAD,
+    RANDOM_SEARCH,
+    STATE,
+    STEP,
+    GrowContext,
+    GrownTree,
+)
 from featurewright.engine.node_search import search_node
 from featurewright.engine.program_pool import fill_pool
-from featurewright.engine.programs import LANES, program_length
-from featurewright.engine.records import STATE
-from featurewright.engine.search import LOOK_AHEAD, RANDOM_SEARCH, STEP, choose_survivors
+from featurewright.engine.programs import program_length
+from featurewright.engine.search import choose_survivors
 from featurewright.engine.split import score_values
 from featurewright.expressions.opcodes import END
 
@@ -63,12 +70,12 @@ class Scene:
         node, buffers = self.node, self.node.buffers
         context = GrowContext(
             buffers.rows, node.ids, np.ascontiguousarray(self.columns.T), self.columns, node.target,
-            self.settings, self.grammar, NO_USERS, self.state, buffers,
+            self.settings, self.grammar, NO_USERS, self.state, np.zeros(1, np.int64),
+            GrownTree.allocate(1, WIDTH), buffers,
         )  # fmt: skip
         if self.settings["budget"] and self.settings["strategy"] == RANDOM_SEARCH:
             fill_pool(context)
-        sampled = context._replace(rows=buffers.sampled, row_ids=buffers.sample_ids)
-        search_node(context, sampled, 0, len(node.ids), node.n_stats)
+        search_node(context, context.of_sample(), 0, len(node.ids), node.n_stats)
 
     @property
     def candidates(self) -> list[list[int]]:

@@ -8,19 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from featurewright.engine.buffers import (
+    LANES,
+    SETTINGS,
+    STATE,
+    GrowContext,
+    GrownTree,
+    Target,
+    TreeBuffers,
+    UserFunctions,
+    make_record,
+)
 from featurewright.engine.compiled_grammar import build_grammar
 from featurewright.engine.descend import BLOCK, find_leaves, pack_nodes
-from featurewright.engine.grow import (
-    TreeBuffers,
-    grow_tree,
-    kernel_addresses,
-    make_grown,
-    make_tree_buffers,
-)
+from featurewright.engine.grow import grow_tree, kernel_addresses
 from featurewright.engine.leaves import number_leaves, place_rows
-from featurewright.engine.node_search import Target, prepare
-from featurewright.engine.programs import LANES, UserFunctions
-from featurewright.engine.records import SETTINGS, STATE, make_record
+from featurewright.engine.node_search import prepare
 from featurewright.expressions import Category, resolve_operators
 from featurewright.expressions.opcodes import END
 
@@ -91,10 +94,12 @@ def n_statistics(target: Target) -> int:
     return int(target.codes.max()) + 1 if len(target.codes) else len(target.sums)
 
 
-def make_shop(target: Target, settings: Any, n_columns: int = 1, width: int = WIDTH) -> TreeBuffers:
+def make_buffers(
+    target: Target, settings: Any, n_columns: int = 1, width: int = WIDTH
+) -> TreeBuffers:
     """Allocate the working arrays for a target."""
     n = len(target.weights)
-    return make_tree_buffers(n, n_columns, n_statistics(target), width, settings, 2 * n + 1)
+    return TreeBuffers.allocate(n, n_columns, n_statistics(target), width, settings, 2 * n + 1)
 
 
 @dataclass
@@ -110,9 +115,9 @@ class Node:
 
 def make_node(target: Target, settings: Any, n_columns: int = 1, width: int = WIDTH) -> Node:
     """Prepare the root of a target."""
-    buffers = make_shop(target, settings, n_columns, width)
+    buffers = make_buffers(target, settings, n_columns, width)
     ids = sorted_rows(target)
-    n_stats = prepare(target, ids, 0, len(ids), settings, buffers.rows)
+    n_stats = prepare(target, ids, 0, len(ids), len(ids), settings, buffers.rows)
     return Node(target, settings, ids, buffers, n_stats)
 
 
@@ -188,14 +193,14 @@ def grow(
     grammar = make_grammar([0] * len(columns), width=width) if grammar is None else grammar
     n = columns.shape[1]
     capacity = 2 * n + 1
-    grown = make_grown(capacity, width)
-    buffers = make_tree_buffers(n, len(columns), n_statistics(target), width, settings, capacity)
+    grown = GrownTree.allocate(capacity, width)
+    buffers = TreeBuffers.allocate(n, len(columns), n_statistics(target), width, settings, capacity)
     ids = sorted_rows(target)
-    count = grow_tree(
-        np.ascontiguousarray(columns.T), columns, target, ids, settings, grammar,
-        users, make_state(seed),
-        np.zeros(1, np.int64) if stop is None else stop, grown, buffers,
+    context = GrowContext(
+        buffers.rows, ids, np.ascontiguousarray(columns.T), columns, target, settings, grammar,
+        users, make_state(seed), np.zeros(1, np.int64) if stop is None else stop, grown, buffers,
     )  # fmt: skip
+    count = grow_tree(context, context.of_sample())
     names = ("left", "programs", "threshold", "is_level", "missing_left", "gain", "start", "size")
     return Tree(*(getattr(grown, name)[:count].copy() for name in (*names, "depth")), ids)
 

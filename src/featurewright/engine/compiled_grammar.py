@@ -8,7 +8,7 @@ from math import lcm
 import numpy as np
 import numpy.typing as npt
 
-from featurewright.engine.grammar import Grammar
+from featurewright.engine.buffers import Grammar
 from featurewright.engine.user_functions import CompiledOperators
 from featurewright.expressions import Automaton, Operator, build_automaton
 from featurewright.expressions.opcodes import END

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from featurewright.engine.compiler.decorator import call_address, cast_like, kernel
+from featurewright.engine.compiler import call_address, cast_like, kernel
 from featurewright.expressions import opcodes as op
 from featurewright.expressions.numbers import DIGIT_BITS, EXPONENT_BITS, POWERS
 
@@ -20,8 +20,6 @@ _MISSING = np.float32(np.nan)
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
 _EXP_BOUND = np.float32(80.0)
-
-MAX_USER_ARITY = 4
 
 
 @kernel

@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.buffers import CHUNK_ROWS, LANES
+from featurewright.engine.compiler import kernel
 from featurewright.engine.operators import apply_one, apply_two, apply_user
 from featurewright.expressions import opcodes as op
-
-CHUNK = 1024  # rows evaluated at a time: operands and results of one operator stay in the L1 cache
-LANES = 32  # loops run over whole groups of so many rows; the last row fills up the last group
-
-
-class EvalScratch(NamedTuple):
-    """Room to evaluate programs in."""
-
-    values: np.ndarray  # float32[1, rows]
-    intermediates: np.ndarray  # float32[2 * max_size, CHUNK]
-    local: np.ndarray  # int32[1, max_size]
-    stack: np.ndarray  # int64[max_size + 1]
-    operands: np.ndarray  # float32[MAX_USER_ARITY]
-
-
-class UserFunctions(NamedTuple):
-    """The compiled user operators of one fit, by slot."""
-
-    addresses: np.ndarray  # int64: of the functions for the float width in use
-    arities: np.ndarray  # int64
 
 
 @kernel
@@ -183,7 +162,7 @@ def gather(columns, column, rows, start, n, buffer, row):
         buffer[row, i] = last
 
 
-@kernel
+@kernel(inline=False)
 def gather_all(matrix, rows, start, n, buffer):
     """Copy all columns' values at the given rows into the buffer, padded like `gather`.
 
@@ -220,7 +199,7 @@ def run_node(context, programs, k, start, n):
 def run_rows(programs, k, columns, rows, start, n, users, evaluation):
     """Evaluate the k-th program on any number of rows, gathering only the columns it names.
 
-    The result goes to `evaluation.values`; `evaluation.intermediates` has room for CHUNK
+    The result goes to `evaluation.values`; `evaluation.intermediates` has room for CHUNK_ROWS
     values of each column and of each operator's result.
     """
     zero = np.int64(0)
@@ -235,8 +214,8 @@ def run_rows(programs, k, columns, rows, start, n, users, evaluation):
         if programs[k, d] >= 0:
             local[0, d] = n_columns
             n_columns += 1
-    for begin in range(0, n, CHUNK):
-        size = min(CHUNK, n - begin)
+    for begin in range(0, n, CHUNK_ROWS):
+        size = min(CHUNK_ROWS, n - begin)
         column = np.int64(0)
         for d in range(length):
             if programs[k, d] >= 0:

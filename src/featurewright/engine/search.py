@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from featurewright.engine.compiler.decorator import call_kernel, kernel
+from featurewright.engine.buffers import LOOK_AHEAD
+from featurewright.engine.compiler import call_kernel, kernel
 from featurewright.engine.criteria import MISSING_ALONE, ROUNDING, WORST
 from featurewright.engine.grammar import complete, fingerprint, take_choice
 from featurewright.engine.programs import gather, program_length, run_operators
@@ -14,34 +13,12 @@ from featurewright.engine.random import draw_below
 from featurewright.engine.split import refine_threshold, score_at, score_values
 from featurewright.expressions import opcodes as op
 
-RANDOM_SEARCH = 1
-STEP = 2
-LOOK_AHEAD = 3
-WEIGHTED = 4  # one operator at a time, drawn by learned weights
-
 # How a candidate is scored: flags that add up.
 FROM_VALUES = np.int64(0)
 FROM_BUFFER = np.int64(1)
 AGAIN = np.int64(2)
 REFINE = np.int64(4)
 RAW = np.int64(8)  # there are few raw columns: they are worth more than a few thresholds
-
-
-class Candidates(NamedTuple):
-    """The candidates of a node."""
-
-    programs: np.ndarray  # int32[budget + 2, max_size]
-    visited: np.ndarray  # int32[budget + 2, max_size]: automaton states after each symbol
-    seen: np.ndarray  # uint64: hash table of the programs tried at this node, 0 where empty
-    order: np.ndarray  # int64: survivors of halving; at least as long as there are columns
-
-
-class CandidateScores(NamedTuple):
-    """How the candidates of a node scored, and the best program."""
-
-    scores: np.ndarray  # float32[budget + 2]
-    thresholds: np.ndarray  # float32[budget + 2]
-    best: np.ndarray  # int32[1, max_size]
 
 
 @kernel(inline=True)

@@ -10,10 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from featurewright.engine import criteria
+from featurewright.engine.buffers import (
+    LOOK_AHEAD,
+    RANDOM_SEARCH,
+    SETTINGS,
+    STEP,
+    Grammar,
+    make_record,
+)
 from featurewright.engine.compiled_grammar import SAMPLINGS, build_grammar, compile_operators
-from featurewright.engine.grammar import Grammar
-from featurewright.engine.records import SETTINGS, make_record
-from featurewright.engine.search import LOOK_AHEAD, RANDOM_SEARCH, STEP
 from featurewright.engine.user_functions import CompiledOperators
 from featurewright.estimators.parameters import (
     number,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
+from featurewright.engine.buffers import Target
 from featurewright.engine.forest import Forest, join
 from featurewright.engine.growth import (
     Job,
@@ -21,7 +22,6 @@ from featurewright.engine.growth import (
     order_rows,
     tree_seeds,
 )
-from featurewright.engine.node_search import Target
 from featurewright.engine.threads import Halt
 from featurewright.estimators.base import ConstructiveLearner, from_units
 from featurewright.estimators.construction import (

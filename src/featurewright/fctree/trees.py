@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from featurewright.engine.buffers import Target
 from featurewright.engine.compiled_grammar import user_operators
 from featurewright.engine.features import list_features, rank_programs, spell_level_tests
 from featurewright.engine.forest import Forest
 from featurewright.engine.growth import Job
-from featurewright.engine.node_search import Target
 from featurewright.engine.operator_lists import list_operators
 from featurewright.engine.threads import Halt
 from featurewright.estimators.base import some_rows

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright._sklearn_compat import sparse_container
+from featurewright.engine.buffers import Target
 from featurewright.engine.compiled_grammar import user_operators
 from featurewright.engine.growth import draw_sample, order_rows, tree_seeds
-from featurewright.engine.node_search import Target
 from featurewright.estimators.documentation import GROWTH, SEARCH, THREADS, documented
 from featurewright.estimators.parameters import flag, one_of, whole_number
 from featurewright.paths.affinity import KINDS

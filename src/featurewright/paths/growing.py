@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from featurewright.engine.buffers import Target
 from featurewright.engine.features import column_importances
 from featurewright.engine.forest import Forest, join
 from featurewright.engine.growth import Job, tree_seeds
-from featurewright.engine.node_search import Target
 from featurewright.engine.threads import Halt
 from featurewright.estimators.base import plain_weights, sum_target
 from featurewright.estimators.construction import CLASS_CRITERIA, NUMBER_CRITERIA
