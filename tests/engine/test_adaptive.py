@@ -9,7 +9,8 @@ from tests.engine.grown import NO_USERS, WIDTH, make_forest, make_grammar
 from featurewright.engine.adaptive import build_library, column_weights
 from featurewright.engine.compiled_grammar import walk
 from featurewright.engine.features import Ranking, rank_programs
-from featurewright.expressions.opcodes import ADD, DIV, END, MUL, NEG, operator_symbol
+from featurewright.expressions.builtin import ADD, DIV, MUL, NEG
+from featurewright.expressions.opcodes import END, operator_symbol
 
 ADDED, DIVIDED, TIMES, NEGATED = map(operator_symbol, (ADD, DIV, MUL, NEG))
 

@@ -32,7 +32,8 @@ from featurewright.engine.programs import LANES, program_length
 from featurewright.engine.records import STATE
 from featurewright.engine.search import LOOK_AHEAD, RANDOM_SEARCH, STEP, Library, choose_survivors
 from featurewright.engine.split import score_values
-from featurewright.expressions.opcodes import ABS, ADD, END, NEG, operator_symbol
+from featurewright.expressions.builtin import ABS, ADD, NEG
+from featurewright.expressions.opcodes import END, operator_symbol
 
 STRATEGIES = {"random": RANDOM_SEARCH, "step": STEP, "look_ahead": LOOK_AHEAD}
 OPERATORS = ("add", "sub", "mul", "div", "is", "less")

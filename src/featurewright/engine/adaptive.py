@@ -13,10 +13,11 @@ from featurewright.engine.features import Ranking, column_importances, rank_prog
 from featurewright.engine.forest import Forest
 from featurewright.engine.grammar import Grammar
 from featurewright.engine.growth import Job
-from featurewright.engine.programs import UserFunctions, takes_one
+from featurewright.engine.operators import takes_one
+from featurewright.engine.programs import UserFunctions
 from featurewright.engine.search import Library
 from featurewright.expressions import Operator
-from featurewright.expressions.opcodes import END, FIRST_USER
+from featurewright.expressions.opcodes import END, FIRST_USER, symbol_opcode
 from featurewright.tables import Schema
 
 BATCH = 10  # trees, or rounds, between two looks at what earned gain
@@ -90,7 +91,7 @@ def _constructed_parts(
         if symbol >= 0:
             stack.append((symbol,))
             continue
-        opcode = (-1 - symbol) & 0xFF
+        opcode = symbol_opcode(symbol)
         if opcode >= FIRST_USER:
             arity = int(users.arities[opcode - FIRST_USER])
         else:

@@ -12,7 +12,7 @@ from featurewright.engine.grammar import Grammar
 from featurewright.engine.search import Library
 from featurewright.engine.user_functions import CompiledOperators
 from featurewright.expressions import Automaton, Operator, build_automaton
-from featurewright.expressions.opcodes import END
+from featurewright.expressions.opcodes import END, operator_symbol, symbol_opcode
 
 SAMPLINGS = ("symbol", "kind")
 _MAX_CHOICES = 50_000_000
@@ -135,7 +135,7 @@ def walk(grammar: Grammar, program: Sequence[int]) -> int:
     """Give the automaton's state after the symbols of a program, parameters disregarded."""
     state = 0
     for symbol in program:
-        wanted = symbol if symbol >= 0 else -1 - ((-1 - symbol) & 0xFF)
+        wanted = symbol if symbol >= 0 else operator_symbol(symbol_opcode(symbol))
         first, last = grammar.start[state], grammar.start[state + 1]
         place = np.flatnonzero(grammar.symbol[first:last] == wanted)
         if not len(place):

@@ -7,8 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from featurewright.engine.compiler.decorator import kernel
-from featurewright.engine.operators import apply_one, apply_two, apply_user
-from featurewright.expressions import opcodes as op
+from featurewright.engine.operators import (
+    apply_one,
+    apply_two,
+    apply_user,
+    is_arithmetic,
+    symbol_opcode,
+    symbol_parameter,
+    takes_one,
+)
+from featurewright.expressions import builtin as op
+from featurewright.expressions.opcodes import END, FIRST_USER
 
 CHUNK = 1024  # rows evaluated at a time: operands and results of one operator stay in the L1 cache
 LANES = 32  # loops run over whole groups of so many rows; the last row fills up the last group
@@ -32,16 +41,10 @@ class UserFunctions(NamedTuple):
 
 
 @kernel
-def takes_one(opcode):
-    """Tell whether a built-in operator is unary."""
-    return op.NEG <= opcode <= op.RECIPROCAL or opcode == op.NOT or opcode >= op.IS
-
-
-@kernel
 def program_length(programs, k):
     """Count the symbols of the k-th program before its padding."""
     length = 0
-    while length < programs.shape[1] and programs[k, length] != op.END:
+    while length < programs.shape[1] and programs[k, length] != END:
         length += 1
     return length
 
@@ -99,7 +102,7 @@ def combine(opcode, buffer, a, b, out, n):
 def vector_two(opcode, buffer, a, b, out, n):
     """Apply a binary operator to two rows of the buffer."""
     a, b, out = np.uint64(a), np.uint64(b), np.uint64(out)
-    if opcode <= op.DIV:
+    if is_arithmetic(opcode):
         combine(opcode, buffer, a, b, out, n)
     elif opcode == op.MIN:
         for i in range(np.uint64(n)):
@@ -118,7 +121,7 @@ def vector_two(opcode, buffer, a, b, out, n):
 @kernel
 def vector_user(users, opcode, buffer, top, out, n, stack, values):
     """Apply a user operator to the rows on top of the stack; give the new top."""
-    slot = opcode - op.FIRST_USER
+    slot = opcode - FIRST_USER
     arity = users.arities[slot]
     first = top - arity
     for i in range(n):
@@ -145,14 +148,13 @@ def run_operators(programs, k, length, buffer, n_columns, n, users, stack, opera
             stack[top] = symbol
             top += one
             continue
-        code = -1 - symbol
-        opcode = code & 0xFF
-        if opcode >= op.FIRST_USER:
+        opcode = symbol_opcode(symbol)
+        if opcode >= FIRST_USER:
             first = vector_user(users, opcode, buffer, np.int64(top), scratch, n, stack, operands)
             top = np.uint64(first)
         elif takes_one(opcode):
             top -= one
-            vector_one(opcode, code >> 8, buffer, stack[top], scratch, n)
+            vector_one(opcode, symbol_parameter(symbol), buffer, stack[top], scratch, n)
         else:
             top -= one + one
             vector_two(opcode, buffer, stack[top], stack[top + one], scratch, n)
@@ -265,21 +267,20 @@ def run_row(programs, k, matrix, i, users, stack):
     top = 0
     for d in range(programs.shape[1]):
         symbol = np.int64(programs[k, d])
-        if symbol == op.END:
+        if symbol == END:
             break
         if symbol >= 0:
             stack[top] = matrix[i, symbol]
             top += 1
             continue
-        code = -1 - symbol
-        opcode = code & 0xFF
-        if opcode >= op.FIRST_USER:
-            slot = opcode - op.FIRST_USER
+        opcode = symbol_opcode(symbol)
+        if opcode >= FIRST_USER:
+            slot = opcode - FIRST_USER
             top -= users.arities[slot]
             stack[top] = apply_user(users.addresses[slot], stack, top, users.arities[slot])
         elif takes_one(opcode):
             top -= 1
-            stack[top] = apply_one(opcode, code >> 8, stack[top])
+            stack[top] = apply_one(opcode, symbol_parameter(symbol), stack[top])
         else:
             top -= 2
             stack[top] = apply_two(opcode, stack[top], stack[top + 1])

@@ -14,7 +14,7 @@ from featurewright.expressions.latex import latex_of
 from featurewright.expressions.mathml import mathml_of
 from featurewright.expressions.numbers import code_number, is_number_code
 from featurewright.expressions.opcodes import MAX_PARAMETER
-from featurewright.expressions.operators import WITH_NUMBER, Operator
+from featurewright.expressions.operators import BuiltInOperator, Operator
 from featurewright.expressions.sympy_form import sympy_of
 from featurewright.expressions.text import text_of
 
@@ -213,8 +213,9 @@ class Call(Expression):
     @property
     def name(self) -> str:
         """Name of the operator as it is written: that of two operands where one is a number."""
-        name = self.operator.name
-        return WITH_NUMBER[name] if self.operator.has_number else name
+        operator = self.operator
+        other = operator.number_of if isinstance(operator, BuiltInOperator) else None
+        return operator.name if other is None else other
 
     @property
     def label(self) -> str:

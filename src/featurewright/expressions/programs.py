@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from featurewright.expressions import opcodes
+from featurewright.expressions.builtin import OPERATORS
 from featurewright.expressions.domains import Category, Domain
 from featurewright.expressions.nodes import Call, Column, Expression
 from featurewright.expressions.numbers import number_text
-from featurewright.expressions.operators import OPERATORS, Operator
+from featurewright.expressions.operators import Operator
 
 Levels = Sequence[Sequence[Any] | None]
 

@@ -31,7 +31,8 @@ def _fingerprint() -> str:
     """Hash the sources that kernels are compiled from."""
     engine = Path(__file__).parents[1]
     language = engine.parent / "expressions"
-    sources = [*engine.rglob("*.py"), language / "opcodes.py", language / "numbers.py"]
+    names = ("builtin.py", "numbers.py", "opcodes.py")
+    sources = [*engine.rglob("*.py"), *(language / name for name in names)]
     digest = hashlib.sha1(usedforsecurity=False)
     for source in sorted(sources):
         digest.update(source.read_bytes())
