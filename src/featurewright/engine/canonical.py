@@ -1,4 +1,4 @@
-"""Bring programs that differ only in operand order into one form."""
+"""Order the operands of commutative operators, so that equal programs look equal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def order_operands(programs, arities, starts, spare):
     """Exchange the operands of commutative operators, in place, wherever the second comes first.
 
     `arities` are those of user operators, whose operands stay as they are; `starts` and `spare`
-    have room for a program.
+    are scratch arrays as long as a program.
     """
     for row in range(programs.shape[0]):
         program = programs[row]

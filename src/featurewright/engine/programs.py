@@ -1,4 +1,4 @@
-"""Run RPN programs: over whole columns while growing, over one row while descending."""
+"""Run programs: over whole columns while growing, over one row while descending."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from featurewright.expressions import builtin as op
 from featurewright.expressions.opcodes import END, FIRST_USER
 
 CHUNK = 1024  # rows evaluated at a time: operands and results of one operator stay in the L1 cache
-LANES = 32  # loops run over whole groups of so many rows; the last row fills up the last group
+LANES = 32  # loops run over whole groups of 32 rows; the last row is repeated to fill a group
 
 
 class EvalScratch(NamedTuple):
-    """Room to evaluate programs in."""
+    """Scratch arrays to evaluate programs in."""
 
     values: np.ndarray  # float32[1, rows]
     intermediates: np.ndarray  # float32[2 * max_size, CHUNK]
@@ -120,7 +120,7 @@ def vector_two(opcode, buffer, a, b, out, n):
 
 @kernel
 def vector_user(users, opcode, buffer, top, out, n, stack, values):
-    """Apply a user operator to the rows on top of the stack; give the new top."""
+    """Apply a user operator to the rows on top of the stack; return the new top."""
     slot = opcode - FIRST_USER
     arity = users.arities[slot]
     first = top - arity
@@ -133,7 +133,7 @@ def vector_user(users, opcode, buffer, top, out, n, stack, values):
 
 @kernel
 def run_operators(programs, k, length, buffer, n_columns, n, users, stack, operands):
-    """Evaluate the k-th program, its columns the first rows of the buffer; give the result's row.
+    """Evaluate the k-th program on the first rows of the buffer; return the result's row.
 
     Each operator writes a scratch row of its own after the columns: writing over an operand would
     overlap, and an overlapping loop does not vectorise.
@@ -189,8 +189,8 @@ def gather(columns, column, rows, start, n, buffer, row):
 def gather_all(matrix, rows, start, n, buffer):
     """Copy all columns' values at the given rows into the buffer, padded like `gather`.
 
-    The matrix is read by rows: a row's values lie side by side, while its places in the columns
-    would be as many cache misses.
+    The matrix is read by rows: the values of a row are adjacent in memory, while reading them
+    from columns would be a cache miss each.
     """
     first, width = np.uint64(start), np.uint64(matrix.shape[1])
     for i in range(np.uint64(n)):
@@ -222,7 +222,7 @@ def run_node(context, programs, k, start, n):
 def run_rows(programs, k, columns, rows, start, n, users, evaluation):
     """Evaluate the k-th program on any number of rows, gathering only the columns it names.
 
-    The result goes to `evaluation.values`; `evaluation.intermediates` has room for CHUNK
+    The result goes to `evaluation.values`; `evaluation.intermediates` holds CHUNK
     values of each column and of each operator's result.
     """
     zero = np.int64(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the trees import this module to draw themselves
+if TYPE_CHECKING:  # `nodes` imports this module
     from featurewright.expressions.nodes import Call, Column, Expression
 
 from featurewright.expressions.operators import Brackets, BuiltInOperator, Operator, Precedence
@@ -53,7 +53,7 @@ def _column(node: Column) -> tuple[str, Precedence]:
 
 
 def _number(text: str) -> str:
-    """Write a number; a power of ten as people write it."""
+    """Write a number; an exponent as a power of ten."""
     digits, _, exponent = text.partition("e")
     return rf"{digits} \cdot 10^{{{int(exponent)}}}" if exponent else digits
 

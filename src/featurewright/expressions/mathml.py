@@ -1,4 +1,4 @@
-"""Expressions as MathML, which browsers draw without any script."""
+"""Expressions as MathML, which browsers draw without a script."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, fromstring, tostring
 
-if TYPE_CHECKING:  # the trees import this module to draw themselves
+if TYPE_CHECKING:  # `nodes` imports this module
     from featurewright.expressions.nodes import Call, Column, Expression
 
 from featurewright.expressions.latex import formula_levels
@@ -66,12 +66,12 @@ def _around(opening: str, content: Element, closing: str) -> Element:
 
 
 def _column(node: Column) -> tuple[Element, Precedence]:
-    """Write a column; browsers slant a single letter, and take text for mere space."""
+    """Draw a column as an identifier; browsers slant a single letter."""
     return _leaf("mi", shorten(node.name)), Precedence.ATOM
 
 
 def _number(text: str) -> Element:
-    """Write a number; a power of ten as people write it."""
+    """Draw a number; an exponent as a power of ten."""
     digits, _, exponent = text.partition("e")
     drawn = _leaf("mn", digits.replace("-", "−"))
     if not exponent:

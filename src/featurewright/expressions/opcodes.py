@@ -27,13 +27,13 @@ MAX_OPCODE = 0xFF
 """Largest opcode the eight bits of a symbol can hold."""
 
 MAX_PARAMETER = 2**23 - 1
-"""Largest parameter for which the packed symbol, whatever its opcode, is an int32."""
+"""Largest parameter whose packed symbol is an int32 for every opcode."""
 
 END = 2**31 - 1
 """The symbol after the last one of a program."""
 
 FLOAT_MAX = 3.4028234663852886e38
-"""Largest float32: a result beyond it is missing, in float64 too, so both agree on what exists."""
+"""Largest float32. Results beyond it are missing in float64 too, so that both widths agree."""
 
 EXP_BOUND = 80.0
 """``exp`` bounds its argument from above by this, which keeps its result within float32."""

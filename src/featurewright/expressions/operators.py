@@ -137,7 +137,7 @@ class Operator:
     parameter: Parameter | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse at once what could only fail in the middle of a fit."""
+        """Refuse at once an operator that would fail in the middle of a fit."""
         if not isinstance(self.name, str) or not self.name:
             raise ValueError(
                 f"An operator's name must be a non-empty string, got {self.name!r}; give it one."
@@ -357,7 +357,7 @@ def register_operator(operator: Operator) -> Operator:
     Parameters
     ----------
     operator : Operator
-        What the name shall stand for, in this process, from now on.
+        The operator of this name in this process, from now on.
 
     Returns
     -------
@@ -385,7 +385,7 @@ def register_operator(operator: Operator) -> Operator:
 
 
 def get_operator(operator: str | Operator) -> Operator:
-    """Return the operator a name stands for.
+    """Return the operator of a name.
 
     Parameters
     ----------
@@ -425,7 +425,7 @@ def get_operator(operator: str | Operator) -> Operator:
 
 
 def resolve_operators(operators: Sequence[str | Operator]) -> tuple[Operator, ...]:
-    """Turn a selection of names and operators into operators.
+    """Return the operators of a selection of names and operators.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Text read back into expression trees."""
+"""Parse text into expression trees."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from featurewright.expressions.text import PLAIN, written_form
 
 MAX_TOKENS = 400
 MAX_NESTING = 100
-"""Beyond these, text is an attack or a mistake, and would exhaust the interpreter's stack."""
+"""Bounds that no formula of a model reaches, so that hostile text cannot exhaust the stack."""
 
 _INFIX = {
     operator.text.sign: (operator, operator.text.precedence)
@@ -173,7 +173,7 @@ class _Parser:
         return expression
 
     def expression(self, at_least: int) -> Expression:
-        """Read operands joined by operators that bind at least so tightly."""
+        """Read operands joined by operators of at least the given precedence."""
         self.nesting += 1
         if self.nesting > MAX_NESTING:
             self.fail(self.token, f"at most {MAX_NESTING} levels of nesting")
@@ -198,7 +198,7 @@ class _Parser:
         return left
 
     def operand(self, at_least: int) -> tuple[Expression, int]:
-        """Read a column, a call, a parenthesis or a prefixed operand, and what may follow it."""
+        """Read one operand; return it and the highest precedence of an operator after it."""
         token = self.take()
         if token.kind in ("sign", "word") and token.text in _PREFIX:
             operator, level = _PREFIX[token.text]
@@ -263,14 +263,14 @@ class _Parser:
         arguments: tuple[Expression, ...],
         parameter: tuple[int, str] | None = None,
     ) -> Call:
-        """Build a node, saying where if the operator refuses its arguments."""
+        """Make a node; an error about its arguments says where it is."""
         try:
             return Call(operator, arguments, parameter)
         except ValueError as error:
             raise ParseError(f"{error} (at character {token.start + 1})") from None
 
     def _at_number(self) -> bool:
-        """Tell whether a number comes next, with its sign."""
+        """Whether a number comes next, with or without a minus sign."""
         signed = (self.token.kind, self.token.text) == ("sign", "-")
         return self.tokens[self.position + signed].kind == "number"
 

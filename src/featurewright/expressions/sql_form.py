@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:  # the trees import this module to convert themselves
+if TYPE_CHECKING:  # `nodes` imports this module
     from featurewright.expressions.nodes import Call, Column, Expression
 
 from featurewright.expressions.builtin import OPERATORS
@@ -113,7 +113,7 @@ def check_dialect(dialect: Any) -> str:
 
 
 def check_names(names: Iterable[str], dialect: str) -> None:
-    """Refuse names that BigQuery, alone of all, cannot have."""
+    """Refuse names that columns in BigQuery cannot have."""
     for name in names if dialect == "bigquery" else ():
         if any(sign in name for sign in "`\\\n\r"):
             raise ValueError(
@@ -123,7 +123,7 @@ def check_names(names: Iterable[str], dialect: str) -> None:
 
 
 def check_operator(node: Call) -> None:
-    """Refuse an operator of the user's, whose function no database knows."""
+    """Refuse a user operator: its function has no form in SQL or ONNX."""
     if node.operator.opcode is None:
         raise ValueError(
             f"Operator {node.operator.name!r} is a function of your own, which has no SQL or ONNX "
@@ -133,7 +133,7 @@ def check_operator(node: Call) -> None:
 
 @cache
 def sqlglot() -> Any:
-    """Import the package that writes SQL when it is first needed: it is optional."""
+    """Return sqlglot's expressions; the package is optional and imported on first use."""
     try:
         return import_module("sqlglot.expressions")
     except ImportError:
@@ -367,11 +367,11 @@ def operand_uses(name: str, dialect: str, *, narrow: bool = False) -> int:
 
 
 TRUTHS = tuple(name for name, operator in OPERATORS.items() if operator.output == Boolean)
-"""Operators that give 0 or 1."""
+"""Operators whose result is 0 or 1."""
 
 
 def narrow_end(threshold: float) -> float:
-    """Give the largest float64 that is at most the threshold once rounded to float32.
+    """Return the largest float64 that is at most the threshold once rounded to float32.
 
     Examples
     --------

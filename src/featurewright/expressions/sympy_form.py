@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # the trees import this module to convert themselves
+if TYPE_CHECKING:  # `nodes` imports this module
     from featurewright.expressions.nodes import Call, Column, Expression
 
 from featurewright.expressions.domains import Boolean, Real
@@ -18,8 +18,8 @@ Form = tuple[Any, bool]
 def sympy_of(expression: Expression) -> Any:
     """Convert an expression to SymPy.
 
-    The bounds and the rules for missing values are not part of the result, and SymPy simplifies as
-    it builds: use it to show and study a formula, not to compute a feature.
+    The result has neither bounds nor rules for missing values, and SymPy simplifies as it builds:
+    use it to show and study a formula, not to compute a feature.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def sympy_of(expression: Expression) -> Any:
         operator = node.operator
         if not isinstance(operator, BuiltInOperator):
             value = sympy.Function(operator.name)(*map(number, forms))
-            # A user operator gives 0 or 1, which a condition must ask about.
+            # A user operator returns 0 or 1, which SymPy does not take for a condition.
             return (sympy.Ne(value, 0), True) if operator.output == Boolean else (value, False)
         arguments = [
             number(form) if required == Real else form[0]
@@ -64,7 +64,7 @@ def sympy_of(expression: Expression) -> Any:
         if operator.has_number:
             arguments.append(sympy.Rational(node.label))
         if operator.has_level:
-            # Quotes keep a level apart from a column of the same name.
+            # Quotes distinguish a level from a column of the same name.
             arguments.append(sympy.Symbol(repr(node.label)))
         return operator.sympy(sympy, *arguments), operator.output == Boolean
 

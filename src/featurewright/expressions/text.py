@@ -1,11 +1,11 @@
-"""Expressions as readable text with as few parentheses as keep the tree."""
+"""Expressions as text, with no more parentheses than the tree needs."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the trees import this module to print themselves
+if TYPE_CHECKING:  # `nodes` imports this module
     from featurewright.expressions.nodes import Call, Column, Expression
 
 from featurewright.expressions.builtin import OPERATORS
@@ -46,7 +46,7 @@ def quote_name(name: str) -> str:
 
 
 def shorten(name: str, length: int = 48) -> str:
-    """Keep both ends of a long name.
+    """Shorten a long name to its two ends.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def shorten(name: str, length: int = 48) -> str:
     Returns
     -------
     str
-        The name, with an ellipsis in the place of what was left out.
+        The name, with an ellipsis for the characters left out.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def shorten(name: str, length: int = 48) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Replace characters that have no shape, such as those that steer a terminal.
+    r"""Replace characters that cannot be printed, such as control codes of a terminal.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def printable(text: str) -> str:
     Returns
     -------
     str
-        As long, without line ends and other controls.
+        Text of the same length without line ends and other control characters.
 
     Examples
     --------
