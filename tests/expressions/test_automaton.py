@@ -166,7 +166,7 @@ def test_random_walks_are_programs() -> None:
         assert from_program(symbols, list("abcde"), domains, None, users).size == len(symbols) <= 9
 
 
-@pytest.mark.parametrize(("max_size", "n_states"), [(5, 40), (15, 20_000)])
+@pytest.mark.parametrize(("max_size", "n_states"), [(5, 40), (15, 2500)])
 def test_states_are_few(max_size, n_states) -> None:
     operators = tuple(OPERATORS.values())
     automaton = build_automaton(np.tile([0, 1, 2], 20), operators, max_size)
