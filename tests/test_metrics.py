@@ -20,7 +20,7 @@ def test_alignment(n_classes, scale, monkeypatch):
     K = rng.normal(size=(60, 60)) + (y[:, None] == y[None, :])
     expected = naive.target_alignment(K, y)
     assert target_alignment(K * scale, y) == pytest.approx(expected)
-    monkeypatch.setattr(metrics, "_ROWS", 7)
+    monkeypatch.setattr(metrics, "_BLOCK_ROWS", 7)
     assert target_alignment(K * scale, [str(label) for label in y]) == pytest.approx(expected)
 
 

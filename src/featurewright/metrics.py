@@ -1,4 +1,4 @@
-"""Measures of features and kernels."""
+"""Measures of the quality of features and kernels."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from featurewright.tables import holds_numbers, read_classes
 
-_ROWS = 256  # rows of the kernel matrix looked at together
+_BLOCK_ROWS = 256  # rows of the kernel matrix compared at a time
 
 
 def target_alignment(K: Any, y: Any) -> float:
     """Measure how well a kernel matrix agrees with classes.
 
-    The cosine between the kernel matrix and the ideal one, which is 1 for two rows of one class and
-    -1 for two rows of different classes. A row's similarity with itself does not count. No second
-    matrix is made.
+    Return the cosine between the kernel matrix and the ideal one, which is 1 for two rows of one
+    class and -1 for two rows of different classes. The diagonal does not count. The ideal matrix
+    is never held in memory.
 
     Parameters
     ----------
@@ -62,15 +62,15 @@ def target_alignment(K: Any, y: Any) -> float:
             f"y has one class only, {only!r}, but two or more are needed to "
             "compare: pass rows of another class too."
         )
-    # Squares of very large or very small similarities would not fit.
+    # Squares of very large or very small similarities would overflow or vanish.
     largest = max(float(matrix.max()), -float(matrix.min())) or 1.0
     agreement = squares = 0.0
-    for first in range(0, len(matrix), _ROWS):
-        rows = matrix[first : first + _ROWS].astype(np.float64) / largest
+    for first in range(0, len(matrix), _BLOCK_ROWS):
+        rows = matrix[first : first + _BLOCK_ROWS].astype(np.float64) / largest
         own = np.arange(len(rows))
         rows[own, first + own] = 0.0
         squares += float(np.vdot(rows, rows))
-        same = codes[first : first + _ROWS, None] == codes[None, :]
+        same = codes[first : first + _BLOCK_ROWS, None] == codes[None, :]
         agreement += 2.0 * float(rows[same].sum()) - float(rows.sum())
     pairs = float(len(matrix)) * (len(matrix) - 1)
     return float(np.clip(agreement / np.sqrt(squares * pairs), -1.0, 1.0)) if squares else 0.0

@@ -10,15 +10,8 @@ from tests.naive import programs as naive
 
 from featurewright.engine.canonical import order_operands
 from featurewright.expressions import OPERATORS, Operator, Real
-from featurewright.expressions.opcodes import (
-    ADD,
-    FIRST_USER,
-    IS,
-    MUL,
-    SQRT,
-    SUB,
-    operator_symbol,
-)
+from featurewright.expressions.builtin import ADD, IS, MUL, SQRT, SUB
+from featurewright.expressions.opcodes import FIRST_USER, operator_symbol
 
 PLUS, TIMES, MINUS, ROOT = map(operator_symbol, (ADD, MUL, SUB, SQRT))
 COMMUTATIVE = sorted(name for name, operator in OPERATORS.items() if operator.commutative)

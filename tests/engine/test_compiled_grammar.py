@@ -10,7 +10,8 @@ from tests.engine.grown import make_grammar
 from tests.naive.automaton import all_programs
 
 from featurewright.expressions import resolve_operators
-from featurewright.expressions.opcodes import END, IS, operator_symbol, symbol_opcode
+from featurewright.expressions.builtin import IS
+from featurewright.expressions.opcodes import END, operator_symbol, symbol_opcode
 
 CASES = {
     "arithmetic": ([0, 0], ["add", "div"], 5),

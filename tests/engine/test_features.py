@@ -15,7 +15,8 @@ from featurewright.engine.features import (
     rank_programs,
 )
 from featurewright.expressions import from_program, parse, resolve_operators, simplify
-from featurewright.expressions.opcodes import ADD, DIV, END, MUL, operator_symbol
+from featurewright.expressions.builtin import ADD, DIV, MUL
+from featurewright.expressions.opcodes import END, operator_symbol
 from featurewright.tables import Schema
 
 NAMES = ("a", "b", "c")

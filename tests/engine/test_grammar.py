@@ -13,7 +13,8 @@ from tests.naive.programs import operator_of, symbols_of
 
 from featurewright.engine.grammar import complete, fingerprint
 from featurewright.expressions import build_automaton, resolve_operators
-from featurewright.expressions.opcodes import END, IS, symbol_opcode, symbol_parameter
+from featurewright.expressions.builtin import IS
+from featurewright.expressions.opcodes import END, symbol_opcode, symbol_parameter
 
 CASES = {
     "arithmetic": ([0, 0, 0], ["add", "sub", "mul", "div"], 5),

@@ -25,10 +25,11 @@ from featurewright import (
     RecursiveSelectiveTransformer,
 )
 from featurewright.export import to_onnx
-from featurewright.expressions import OPERATORS
-from featurewright.expressions.operators import WITH_NUMBER
+from featurewright.expressions import OPERATORS, Category
 
-NUMERIC = [name for name in OPERATORS if name not in ("equal", "is", *WITH_NUMBER)]
+NUMERIC = [
+    name for name, row in OPERATORS.items() if Category not in row.inputs and not row.has_number
+]
 HOSTILE = [0.0, -0.0, -1.0, 1e30, -1e30, 1e-30, np.nan, 3.4e38, 1e-45, 16777217.0, 0.1, -800.0]
 
 

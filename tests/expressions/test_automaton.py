@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from tests.naive.automaton import all_programs
@@ -168,16 +166,11 @@ def test_random_walks_are_programs() -> None:
         assert from_program(symbols, list("abcde"), domains, None, users).size == len(symbols) <= 9
 
 
-@pytest.mark.parametrize(("max_size", "seconds"), [(5, 0.05), (15, 2.0)])
-def test_building_is_fast(max_size, seconds) -> None:
-    operators = tuple(OPERATORS.values())[:20]
-    domains = np.tile([0, 1, 2], 20)
-    best = np.inf
-    for _ in range(3):
-        start = time.perf_counter()
-        build_automaton(domains, operators, max_size)
-        best = min(best, time.perf_counter() - start)
-    assert best < seconds
+@pytest.mark.parametrize(("max_size", "n_states"), [(5, 40), (15, 2500)])
+def test_states_are_few(max_size, n_states) -> None:
+    operators = tuple(OPERATORS.values())
+    automaton = build_automaton(np.tile([0, 1, 2], 20), operators, max_size)
+    assert len(automaton.states) <= n_states
 
 
 def test_largest_size_in_one_domain_is_small() -> None:

@@ -9,6 +9,7 @@ from tests.expressions.strategies import DOMAINS, LEVELS, NAMES, USER_OPERATORS,
 
 from featurewright.expressions import Operator, Real, from_program, parse, to_program
 from featurewright.expressions import opcodes as op
+from featurewright.expressions.builtin import ADD, IS, MUL, SQRT, SUB
 
 
 @settings(deadline=None)
@@ -22,10 +23,10 @@ def test_round_trip(expression) -> None:
 
 def test_exact_symbols() -> None:
     tree = parse("(a - b) * sqrt(a)", ["a", "b"])
-    expected = [0, 1, -1 - op.SUB, 0, -1 - op.SQRT, -1 - op.MUL]
+    expected = [0, 1, -1 - SUB, 0, -1 - SQRT, -1 - MUL]
     assert to_program(tree).tolist() == expected
     tree = parse("c is 'y'", ["c"], [2], [["x", "y"]])
-    assert to_program(tree).tolist() == [0, op.operator_symbol(op.IS, 1)]
+    assert to_program(tree).tolist() == [0, op.operator_symbol(IS, 1)]
 
 
 def test_too_narrow() -> None:
@@ -54,9 +55,9 @@ def test_unknown_user_operator() -> None:
         ([0, -1], "applies 'add' to 1 values"),
         ([0, -1 - 30], "unknown opcode 30"),
         ([0, -1 - 64], "unknown opcode 64"),
-        ([0, 0, op.operator_symbol(op.ADD, 1)], "gives the parameter 1"),
-        ([0, -1 - op.IS], "not a Category column"),
-        ([1, op.operator_symbol(op.IS, 5)], "tests level 5"),
+        ([0, 0, op.operator_symbol(ADD, 1)], "gives the parameter 1"),
+        ([0, -1 - IS], "not a Category column"),
+        ([1, op.operator_symbol(IS, 5)], "tests level 5"),
         ([1, 0, -1], "expects a Real"),
     ],
 )
@@ -66,4 +67,4 @@ def test_broken_program_is_refused(symbols, message) -> None:
 
 
 def test_level_without_labels_shows_its_code() -> None:
-    assert str(from_program([0, op.operator_symbol(op.IS, 7)], ["c"], [2])) == "c is '7'"
+    assert str(from_program([0, op.operator_symbol(IS, 7)], ["c"], [2])) == "c is '7'"

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from tests.naive.streams import Stream
 
-from featurewright.expressions.opcodes import END, IS, operator_symbol
+from featurewright.expressions.builtin import IS
+from featurewright.expressions.opcodes import END, operator_symbol, symbol_opcode
 
 # Scores a program, given the best score so far, as missing values are parted only to beat it, and
 # the stream that thresholds are drawn from.
@@ -19,7 +20,7 @@ def shape_of(program: list[int]) -> int:
     """Hash the operators of a program and their places into 256 heaps."""
     shape = 0
     for symbol in program:
-        kind = 0 if symbol >= 0 else 1 + ((-1 - int(symbol)) & 0xFF)
+        kind = 0 if symbol >= 0 else 1 + symbol_opcode(int(symbol))
         shape = (shape * 37 + kind) % 2**64
     return ((shape + 1) * 0x9E3779B97F4A7C15 % 2**64) >> 56
 
@@ -62,7 +63,7 @@ class Search:
         """Walk the automaton."""
         state = 0
         for symbol in prefix:
-            plain = symbol if symbol >= 0 else -1 - ((-1 - symbol) & 0xFF)
+            plain = symbol if symbol >= 0 else operator_symbol(symbol_opcode(symbol))
             first, last = self.grammar.start[state], self.grammar.start[state + 1]
             place = list(self.grammar.symbol[first:last]).index(plain)
             state = self.grammar.following[first + place]

@@ -1,24 +1,17 @@
-"""Bring programs that differ only in operand order into one form."""
+"""Order the operands of commutative operators, so that equal programs look equal."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from featurewright.engine.compiler import kernel
-from featurewright.engine.programs import takes_one
-from featurewright.expressions import opcodes as op
-
-
-@kernel
-def is_commutative(opcode):
-    """Tell whether a built-in operator gives the same for exchanged operands."""
-    # from minimum to xor: minimum, maximum, gaussian, and, or, xor
-    return opcode in (op.ADD, op.MUL, op.EQUAL) or op.MIN <= opcode <= op.XOR
+from featurewright.engine.operators import is_commutative, symbol_opcode, takes_one
+from featurewright.expressions.opcodes import END, FIRST_USER
 
 
 @kernel
 def comes_first(program, a, a_end, b, b_end):
-    """Tell whether the part from a to a_end is shorter than, or precedes, that from b to b_end."""
+    """Whether the part from a to a_end is shorter than, or precedes, that from b to b_end."""
     if a_end - a != b_end - b:
         return a_end - a < b_end - b
     for k in range(a_end - a):
@@ -32,22 +25,22 @@ def order_operands(programs, arities, starts, spare):
     """Exchange the operands of commutative operators, in place, wherever the second comes first.
 
     `arities` are those of user operators, whose operands stay as they are; `starts` and `spare`
-    have room for a program.
+    are scratch arrays as long as a program.
     """
     for row in range(programs.shape[0]):
         program = programs[row]
         top = 0
         for d in range(program.shape[0]):
             symbol = np.int64(program[d])
-            if symbol == op.END:
+            if symbol == END:
                 break
             if symbol >= 0:
                 starts[top] = d
                 top += 1
                 continue
-            opcode = (-1 - symbol) & 0xFF
-            if opcode >= op.FIRST_USER:
-                top -= arities[opcode - op.FIRST_USER] - 1
+            opcode = symbol_opcode(symbol)
+            if opcode >= FIRST_USER:
+                top -= arities[opcode - FIRST_USER] - 1
             elif not takes_one(opcode):
                 top -= 1
                 a, b = starts[top - 1], starts[top]

@@ -21,7 +21,7 @@ from featurewright.engine.criteria import (
     xlogx_whole,
 )
 from featurewright.engine.missing import missing_stands_alone
-from featurewright.engine.operators import apply_two
+from featurewright.engine.operators import apply_two, is_arithmetic, symbol_opcode
 from featurewright.engine.programs import combine, padded, program_length
 from featurewright.engine.random import as_unit, next_bits
 from featurewright.engine.thresholds import (
@@ -32,7 +32,7 @@ from featurewright.engine.thresholds import (
     stratum_size,
     threshold_place,
 )
-from featurewright.expressions import opcodes as op
+from featurewright.expressions import builtin as op
 
 OTHER = 0  # not of this kind
 COLUMN = 1
@@ -49,9 +49,9 @@ _NEARLY = np.float32(1.0 - 1e-5)
 
 
 @kernel(inline=True)
-def is_arithmetic(symbol):
-    """Tell whether a symbol adds, subtracts, multiplies or divides."""
-    return symbol < 0 and ((-1 - symbol) & 0xFF) <= op.DIV
+def applies_arithmetic(symbol):
+    """Whether a symbol adds, subtracts, multiplies or divides."""
+    return symbol < 0 and is_arithmetic(symbol_opcode(symbol))
 
 
 @kernel
@@ -67,20 +67,20 @@ def note_form(programs, k, n_levels, forms):
     if length == 1 and n_levels[programs[k, 0]] == 0:
         form[0] = COLUMN
         form[1] = programs[k, 0]
-    elif length == 3 and is_arithmetic(programs[k, 2]):
+    elif length == 3 and applies_arithmetic(programs[k, 2]):
         form[0] = ONE
         form[1] = programs[k, 0]
         form[2] = programs[k, 1]
         form[3] = -1 - programs[k, 2]
-    elif length == 5 and is_arithmetic(programs[k, 4]):
-        if is_arithmetic(programs[k, 2]):  # a b op c op
+    elif length == 5 and applies_arithmetic(programs[k, 4]):
+        if applies_arithmetic(programs[k, 2]):  # a b op c op
             form[0] = TWO
             form[1] = _INNER
             form[2] = programs[k, 3]
             form[3] = (-1 - programs[k, 4]) + 4 * (-1 - programs[k, 2])
             form[4] = programs[k, 0]
             form[5] = programs[k, 1]
-        elif is_arithmetic(programs[k, 3]):  # a b c op op
+        elif applies_arithmetic(programs[k, 3]):  # a b c op op
             form[0] = TWO
             form[1] = programs[k, 0]
             form[2] = _INNER

@@ -21,7 +21,8 @@ from featurewright.expressions import (
     simplify,
     to_program,
 )
-from featurewright.expressions.opcodes import END, IS
+from featurewright.expressions.builtin import IS
+from featurewright.expressions.opcodes import END, operator_symbol
 from featurewright.tables import Schema
 
 _PRECISION = 1e6
@@ -67,7 +68,7 @@ def spell_level_tests(forest: Forest) -> Forest:
     tests = (forest.left >= 0) & (forest.is_level == 1) & (forest.programs[:, 1] == END)
     programs = forest.programs.copy()
     levels = forest.threshold[tests].astype(np.int64)
-    programs[tests, 1] = -1 - (IS | (levels << 8))
+    programs[tests, 1] = operator_symbol(IS, levels)
     return replace(forest, programs=programs)
 
 

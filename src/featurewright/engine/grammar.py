@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from featurewright.engine.compiler import kernel
+from featurewright.engine.operators import operator_symbol, symbol_opcode
 from featurewright.engine.random import draw_below
-from featurewright.expressions import opcodes as op
+from featurewright.expressions.builtin import IS
+from featurewright.expressions.opcodes import END
 
 
 @kernel(inline=True)
@@ -16,9 +18,9 @@ def take_choice(grammar, choice, programs, k, d, state):
     A test for a level gets its level here: a random one of the column it is applied to.
     """
     symbol = np.int64(grammar.symbol[choice])
-    if symbol < 0 and ((-1 - symbol) & 0xFF) == op.IS:
+    if symbol < 0 and symbol_opcode(symbol) == IS:
         level = draw_below(state, max(np.int64(1), grammar.n_levels[programs[k, d - 1]]))
-        symbol = -1 - ((-1 - symbol) | (level << 8))
+        symbol = operator_symbol(IS, level)
     programs[k, d] = symbol
     state.grammar_state = grammar.following[choice]
     return symbol
@@ -36,12 +38,12 @@ def complete(grammar, programs, visited, k, d, state):
         choices = grammar.start[state.grammar_state + 1] - first
         choice = first + draw_below(state, choices)
         symbol = take_choice(grammar, choice, programs, k, d, state)
-        if symbol == op.END:
+        if symbol == END:
             break
         visited[k, d] = state.grammar_state
         d += 1
     for rest in range(d, width):
-        programs[k, rest] = op.END
+        programs[k, rest] = END
     return d
 
 

@@ -11,11 +11,14 @@ from featurewright.engine.buffers import OperatorWeights
 from featurewright.engine.compiled_grammar import user_operators
 from featurewright.engine.weighted import make_operator_weights
 from featurewright.expressions import Domain, Operator, accepts, operator_opcode
+from featurewright.expressions.operators import BuiltInOperator
 
 
 def tells_nothing_new_exchanged(operator: Operator) -> bool:
-    """Tell whether one order of the operands is enough; x - y and y - x differ in sign alone."""
-    return operator.commutative or operator.name == "sub"
+    """Whether one order of the operands is enough; x - y and y - x differ in sign alone."""
+    return operator.commutative or (
+        isinstance(operator, BuiltInOperator) and operator.antisymmetric
+    )
 
 
 def usable_operators(

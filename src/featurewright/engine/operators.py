@@ -1,43 +1,82 @@
 """The built-in operators for one value: the same functions serve vectors, single rows, both widths.
 
-Every function takes float32 or float64 and gives back the same type. The common rule is applied
-here and nowhere else: a result that is not finite, or larger than float32 holds, is missing (NaN).
+This is the one compiled part of an operator; every other fact about it is a row of the table in
+``expressions/builtin.py``. Operators take float32 or float64 and return the same type. The common
+rule is applied here and nowhere else: a result that is not finite, or larger than float32 holds,
+is missing (NaN).
 """
 
 from __future__ import annotations
 
 import math
+from types import FunctionType
 
 import numpy as np
 
 from featurewright.engine.compiler import call_address, cast_like, kernel
-from featurewright.expressions import opcodes as op
+from featurewright.expressions import builtin as op
+from featurewright.expressions import opcodes
+from featurewright.expressions.builtin import OPERATORS
 from featurewright.expressions.numbers import DIGIT_BITS, EXPONENT_BITS, POWERS
 
 # float32 constants widen silently next to a float64 and keep float32 loops in float32.
-_LARGEST = np.float32(3.4028234663852886e38)
+_LARGEST = np.float32(opcodes.FLOAT_MAX)
 _MISSING = np.float32(np.nan)
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
-_EXP_BOUND = np.float32(80.0)
+_EXP_BOUND = np.float32(opcodes.EXP_BOUND)
+
+_ARITIES = np.zeros(opcodes.MAX_OPCODE + 1, np.int64)
+_COMMUTES = np.zeros(opcodes.MAX_OPCODE + 1, np.bool_)
+for _operator in OPERATORS.values():
+    _ARITIES[_operator.opcode] = _operator.arity
+    _COMMUTES[_operator.opcode] = _operator.commutative
+
+
+def _compiled(function):
+    """Compile a copy of a plain function: a kernel renames what it is made from."""
+    return kernel(FunctionType(function.__code__, function.__globals__))
+
+
+symbol_opcode = _compiled(opcodes.symbol_opcode)
+symbol_parameter = _compiled(opcodes.symbol_parameter)
+operator_symbol = _compiled(opcodes.operator_symbol)
+
+
+@kernel
+def takes_one(opcode):
+    """Whether a built-in operator is unary; False for user operators."""
+    return _ARITIES[opcode] == 1
+
+
+@kernel
+def is_commutative(opcode):
+    """Whether a built-in operator gives the same for exchanged operands."""
+    return _COMMUTES[opcode]
+
+
+@kernel
+def is_arithmetic(opcode):
+    """Whether an operator adds, subtracts, multiplies or divides."""
+    return opcode in (op.ADD, op.SUB, op.MUL, op.DIV)
 
 
 @kernel
 def settle(value):
-    """Make a value that is not finite or too large missing."""
+    """Return a value, missing where it is not finite or too large."""
     return value if abs(value) <= _LARGEST else _MISSING
 
 
 @kernel
 def truth(x, y, holds):
-    """Give a condition as 0 or 1, or missing where an operand is."""
+    """Return a condition as 0 or 1, missing where an operand is."""
     known = (x == x) & (y == y)
     return (_ONE if holds else _ZERO) if known else _MISSING
 
 
 @kernel
 def number_of(code):
-    """Give the number of a code: digits, a power of ten and a sign."""
+    """Return the number of a code: digits, a power of ten and a sign."""
     whole = code & ((1 << DIGIT_BITS) - 1)
     exponent = (code >> DIGIT_BITS) & ((1 << EXPONENT_BITS) - 1)
     exponent -= (exponent >> (EXPONENT_BITS - 1)) << EXPONENT_BITS
@@ -47,7 +86,7 @@ def number_of(code):
 
 @kernel
 def apply_one(opcode, parameter, x):
-    """Apply a unary built-in operator to one value."""
+    """Apply a unary built-in operator to one value; an unknown one gives missing."""
     if opcode == op.NEG:
         return -x
     if opcode == op.ABS:
@@ -71,12 +110,14 @@ def apply_one(opcode, parameter, x):
         return settle(x if x != x or x > number else number)
     if opcode == op.AT_MOST:
         return settle(x if x != x or x < number else number)
-    return truth(x, x, x > number)  # OVER
+    if opcode == op.OVER:
+        return truth(x, x, x > number)
+    return _MISSING
 
 
 @kernel
 def apply_two(opcode, x, y):
-    """Apply a binary built-in operator to two values."""
+    """Apply a binary built-in operator to two values; an unknown one gives missing."""
     if opcode == op.ADD:
         return settle(x + y)
     if opcode == op.SUB:
@@ -106,7 +147,9 @@ def apply_two(opcode, x, y):
         return truth(x, y, x > y)
     if opcode == op.GREATER_EQUAL:
         return truth(x, y, x >= y)
-    return truth(x, y, x == y)  # EQUAL
+    if opcode == op.EQUAL:
+        return truth(x, y, x == y)
+    return _MISSING
 
 
 @kernel

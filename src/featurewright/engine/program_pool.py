@@ -8,6 +8,7 @@ from featurewright.engine.buffers import N_SHAPES
 from featurewright.engine.compiler import call_kernel, kernel
 from featurewright.engine.fast_path import OTHER, is_quick, note_form, run_form, score_quickly
 from featurewright.engine.grammar import complete, fingerprint
+from featurewright.engine.operators import symbol_opcode
 from featurewright.engine.random import draw_below, next_bits
 from featurewright.engine.search import (
     FROM_BUFFER,
@@ -35,7 +36,7 @@ def shape_of(programs, k):
         symbol = np.int64(programs[k, d])
         if symbol == op.END:
             break
-        kind = np.int64(0) if symbol >= 0 else 1 + ((-1 - symbol) & 0xFF)
+        kind = np.int64(0) if symbol >= 0 else 1 + symbol_opcode(symbol)
         shape = shape * np.uint64(37) + np.uint64(kind)
     return np.int64((shape + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(56))
 

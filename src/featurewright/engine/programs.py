@@ -1,4 +1,4 @@
-"""Run RPN programs: over whole columns while growing, over one row while descending."""
+"""Run programs: over whole columns while growing, over one row while descending."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ import numpy as np
 
 from featurewright.engine.buffers import CHUNK_ROWS, LANES
 from featurewright.engine.compiler import kernel
-from featurewright.engine.operators import apply_one, apply_two, apply_user
-from featurewright.expressions import opcodes as op
-
-
-@kernel
-def takes_one(opcode):
-    """Tell whether a built-in operator is unary."""
-    return op.NEG <= opcode <= op.RECIPROCAL or opcode == op.NOT or opcode >= op.IS
+from featurewright.engine.operators import (
+    apply_one,
+    apply_two,
+    apply_user,
+    is_arithmetic,
+    symbol_opcode,
+    symbol_parameter,
+    takes_one,
+)
+from featurewright.expressions import builtin as op
+from featurewright.expressions.opcodes import END, FIRST_USER
 
 
 @kernel
 def program_length(programs, k):
     """Count the symbols of the k-th program before its padding."""
     length = 0
-    while length < programs.shape[1] and programs[k, length] != op.END:
+    while length < programs.shape[1] and programs[k, length] != END:
         length += 1
     return length
 
@@ -78,7 +81,7 @@ def combine(opcode, buffer, a, b, out, n):
 def vector_two(opcode, buffer, a, b, out, n):
     """Apply a binary operator to two rows of the buffer."""
     a, b, out = np.uint64(a), np.uint64(b), np.uint64(out)
-    if opcode <= op.DIV:
+    if is_arithmetic(opcode):
         combine(opcode, buffer, a, b, out, n)
     elif opcode == op.MIN:
         for i in range(np.uint64(n)):
@@ -96,8 +99,8 @@ def vector_two(opcode, buffer, a, b, out, n):
 
 @kernel
 def vector_user(users, opcode, buffer, top, out, n, stack, values):
-    """Apply a user operator to the rows on top of the stack; give the new top."""
-    slot = opcode - op.FIRST_USER
+    """Apply a user operator to the rows on top of the stack; return the new top."""
+    slot = opcode - FIRST_USER
     arity = users.arities[slot]
     first = top - arity
     for i in range(n):
@@ -109,7 +112,7 @@ def vector_user(users, opcode, buffer, top, out, n, stack, values):
 
 @kernel
 def run_operators(programs, k, length, buffer, n_columns, n, users, stack, operands):
-    """Evaluate the k-th program, its columns the first rows of the buffer; give the result's row.
+    """Evaluate the k-th program on the first rows of the buffer; return the result's row.
 
     Each operator writes a scratch row of its own after the columns: writing over an operand would
     overlap, and an overlapping loop does not vectorise.
@@ -124,14 +127,13 @@ def run_operators(programs, k, length, buffer, n_columns, n, users, stack, opera
             stack[top] = symbol
             top += one
             continue
-        code = -1 - symbol
-        opcode = code & 0xFF
-        if opcode >= op.FIRST_USER:
+        opcode = symbol_opcode(symbol)
+        if opcode >= FIRST_USER:
             first = vector_user(users, opcode, buffer, np.int64(top), scratch, n, stack, operands)
             top = np.uint64(first)
         elif takes_one(opcode):
             top -= one
-            vector_one(opcode, code >> 8, buffer, stack[top], scratch, n)
+            vector_one(opcode, symbol_parameter(symbol), buffer, stack[top], scratch, n)
         else:
             top -= one + one
             vector_two(opcode, buffer, stack[top], stack[top + one], scratch, n)
@@ -166,8 +168,8 @@ def gather(columns, column, rows, start, n, buffer, row):
 def gather_all(matrix, rows, start, n, buffer):
     """Copy all columns' values at the given rows into the buffer, padded like `gather`.
 
-    The matrix is read by rows: a row's values lie side by side, while its places in the columns
-    would be as many cache misses.
+    The matrix is read by rows: the values of a row are adjacent in memory, while reading them
+    from columns would be a cache miss each.
     """
     first, width = np.uint64(start), np.uint64(matrix.shape[1])
     for i in range(np.uint64(n)):
@@ -244,21 +246,20 @@ def run_row(programs, k, matrix, i, users, stack):
     top = 0
     for d in range(programs.shape[1]):
         symbol = np.int64(programs[k, d])
-        if symbol == op.END:
+        if symbol == END:
             break
         if symbol >= 0:
             stack[top] = matrix[i, symbol]
             top += 1
             continue
-        code = -1 - symbol
-        opcode = code & 0xFF
-        if opcode >= op.FIRST_USER:
-            slot = opcode - op.FIRST_USER
+        opcode = symbol_opcode(symbol)
+        if opcode >= FIRST_USER:
+            slot = opcode - FIRST_USER
             top -= users.arities[slot]
             stack[top] = apply_user(users.addresses[slot], stack, top, users.arities[slot])
         elif takes_one(opcode):
             top -= 1
-            stack[top] = apply_one(opcode, code >> 8, stack[top])
+            stack[top] = apply_one(opcode, symbol_parameter(symbol), stack[top])
         else:
             top -= 2
             stack[top] = apply_two(opcode, stack[top], stack[top + 1])

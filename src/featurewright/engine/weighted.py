@@ -10,7 +10,8 @@ from featurewright.engine.buffers import OperatorWeights
 from featurewright.engine.compiler import call_kernel, kernel
 from featurewright.engine.criteria import NORMALIZED, RATIO, SQUARES
 from featurewright.engine.grammar import fingerprint
-from featurewright.engine.programs import program_length, takes_one
+from featurewright.engine.operators import operator_symbol, symbol_opcode, takes_one
+from featurewright.engine.programs import program_length
 from featurewright.engine.random import draw_below, draw_unit
 from featurewright.engine.search import (
     FROM_BUFFER,
@@ -19,7 +20,8 @@ from featurewright.engine.search import (
     seen_before,
     spent,
 )
-from featurewright.expressions import opcodes as op
+from featurewright.expressions.builtin import IS
+from featurewright.expressions.opcodes import END, FIRST_USER
 
 OPERAND_DRAWS = 8  # operands drawn for one operator until they make something new
 
@@ -95,16 +97,16 @@ def order_of(programs, k, users, stack):
     top = 0
     for d in range(programs.shape[1]):
         symbol = np.int64(programs[k, d])
-        if symbol == op.END:
+        if symbol == END:
             break
         if symbol >= 0:
             stack[top] = 0
             top += 1
             continue
-        opcode = (-1 - symbol) & 0xFF
+        opcode = symbol_opcode(symbol)
         arity = np.int64(1) if takes_one(opcode) else np.int64(2)
-        if opcode >= op.FIRST_USER:
-            arity = users.arities[opcode - op.FIRST_USER]
+        if opcode >= FIRST_USER:
+            arity = users.arities[opcode - FIRST_USER]
         deepest = np.int64(0)
         for _ in range(arity):
             top -= 1
@@ -133,7 +135,7 @@ def look_above(operator_weights, n_levels, users, stack):
         elif (
             order_of(operator_weights.programs, node, users, stack) < operator_weights.max_order[0]
         ):
-            opcode = (-1 - np.int64(operator_weights.programs[node, length - 1])) & 0xFF
+            opcode = symbol_opcode(np.int64(operator_weights.programs[node, length - 1]))
             for k in range(operator_weights.opcodes.shape[0]):
                 if operator_weights.opcodes[k] == opcode:
                     operator_weights.kinds[count] = operator_weights.outputs[k]
@@ -245,14 +247,14 @@ def write_expression(operator_weights, operator, n_above, n_levels, programs, k,
         for d in range(program_length(operator_weights.programs, node)):
             programs[k, length] = operator_weights.programs[node, d]
             length += 1
-    symbol = -1 - operator_weights.opcodes[operator]
-    if operator_weights.opcodes[operator] == op.IS:
+    opcode = operator_weights.opcodes[operator]
+    level = np.int64(0)
+    if opcode == IS:
         level = draw_below(state, max(np.int64(1), n_levels[operands[0]]))
-        symbol = -1 - (op.IS | (level << 8))
-    programs[k, length] = symbol
+    programs[k, length] = operator_symbol(opcode, level)
     length += 1
     for d in range(length, programs.shape[1]):
-        programs[k, d] = op.END
+        programs[k, d] = END
     return length
 
 
@@ -309,7 +311,7 @@ def search_weighted(context, n, n_stats):
     zero, node = np.int64(0), operator_weights.node[0]
     n_above = look_above(operator_weights, n_levels, users, evaluation.stack)
     for d in range(programs.shape[1]):
-        programs[0, d] = op.END
+        programs[0, d] = END
     for column in range(n_levels.shape[0]):
         if operator_weights.barred[column] != 0 or state.best_perfect != 0:
             continue

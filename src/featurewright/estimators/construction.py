@@ -34,7 +34,7 @@ from featurewright.expressions import (
     parse_budget,
     resolve_operators,
 )
-from featurewright.expressions.operators import WITH_NUMBER
+from featurewright.expressions.operators import BuiltInOperator
 from featurewright.tables import Schema
 
 STRATEGIES = {
@@ -95,10 +95,10 @@ def named_operators(learner: Any) -> tuple[Operator, ...] | None:
         )
     resolved = resolve_operators(tuple(named))
     for operator in resolved:
-        if operator.has_number:
+        if isinstance(operator, BuiltInOperator) and operator.number_of is not None:
             raise ValueError(
                 f"operators has {operator.name!r}, which compares with a number that no search "
-                f"draws; use {WITH_NUMBER[operator.name]!r}, which compares two columns."
+                f"draws; use {operator.number_of!r}, which compares two columns."
             )
     return resolved
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from featurewright.export.graph import Graph
-from featurewright.expressions.opcodes import EXP_BOUND, FLOAT_MAX
-
-_WIDEST = 27.0  # the Gaussian of a larger difference is zero
+from featurewright.expressions import OPERATORS
+from featurewright.expressions.opcodes import FLOAT_MAX
 
 
 def onnx_package() -> Any:
@@ -42,7 +41,7 @@ class Sheet:
         return name
 
     def constant(self, value: Any, dtype: Any) -> str:
-        """Give the name of a constant."""
+        """Return the name of a constant."""
         array = np.asarray(value, dtype=dtype)
         key = (array.tobytes(), array.shape, str(array.dtype)) if array.dtype != object else None
         if key is not None and key in self._known:
@@ -82,7 +81,7 @@ class Matrix:
             self.name = self.sheet.add("Concat", self.name, *made, axis=1)
 
     def take(self, wanted: Sequence[int]) -> str:
-        """Give a matrix of some steps."""
+        """Return the name of a matrix of some steps."""
         return self.sheet.gather(self.name, [self.columns[step] for step in wanted])
 
     def _levels(self, wanted: Sequence[int]) -> list[list[tuple[str, list[int]]]]:
@@ -118,10 +117,23 @@ class Matrix:
             self.take([self.graph.steps[step].args[k] for step in steps]) for k in range(arity)
         ]
         data = [self.graph.steps[step].data for step in steps]
-        return _PLAIN[op](self, data, *parts)
+        if op in _PLAIN:
+            return _PLAIN[op](self, data, *parts)
+        operator = OPERATORS["gaussian" if op == "bump" else op]  # a bump knows its square
+        return operator.onnx(self, *parts, *([self.number(data)] if operator.has_level else ()))
+
+    # What the rows of the operator table write with ---------------------------------------------
+
+    def add(self, op: str, *inputs: str) -> str:
+        """Add a node; return the name of its output."""
+        return self.sheet.add(op, *inputs)
+
+    def is_true(self, part: str) -> str:
+        """Write the condition that a truth value is not 0."""
+        return self.add("Not", self.add("Equal", part, self.number(0.0)))
 
     def number(self, value: Any) -> str:
-        """Give a constant of the matrix's type."""
+        """Return the name of a constant of the matrix's type."""
         return self.sheet.constant(value, self.dtype)
 
     def precisely(self, op: str, value: str) -> str:
@@ -142,7 +154,7 @@ class Matrix:
         return self.sheet.add("Where", fits, value, self.number(np.nan))
 
     def truth(self, holds: str, *parts: str) -> str:
-        """Give a condition as 0 or 1, missing where an operand is."""
+        """Return a condition as 0 or 1, missing where an operand is."""
         gaps = [self.sheet.add("IsNaN", part) for part in parts]
         gap = gaps[0] if len(gaps) == 1 else self.sheet.add("Or", *gaps)
         return self.missing_where(gap, self.sheet.cast(holds, self.dtype))
@@ -196,71 +208,14 @@ def _reduce(op: str) -> Callable[[Matrix, list[int]], str]:
     return reduce
 
 
-def _simple(op: str, *, settled: bool = False) -> Callable[..., str]:
+def _simple(op: str) -> Callable[..., str]:
     """Write an operation that ONNX has."""
-
-    def apply(matrix: Matrix, data: Any, *parts: str) -> str:
-        made = matrix.sheet.add(op, *parts)
-        return matrix.settle(made) if settled else made
-
-    return apply
-
-
-def _compare(op: str) -> Callable[..., str]:
-    """Write a comparison of two operands."""
-
-    def apply(matrix: Matrix, data: Any, x: str, y: str) -> str:
-        return matrix.truth(matrix.sheet.add(op, x, y), x, y)
-
-    return apply
-
-
-def _logic(op: str) -> Callable[..., str]:
-    """Write a connective of two truth values."""
-
-    def apply(matrix: Matrix, data: Any, x: str, y: str) -> str:
-        sheet = matrix.sheet
-        holds = [sheet.add("Not", sheet.add("Equal", part, matrix.number(0.0))) for part in (x, y)]
-        return matrix.truth(sheet.add(op, *holds), x, y)
-
-    return apply
-
-
-def _extreme(op: str) -> Callable[..., str]:
-    """Write the smaller or larger of two."""
-
-    def apply(matrix: Matrix, data: Any, x: str, y: str) -> str:
-        made = matrix.sheet.add("Where", matrix.sheet.add(op, x, y), x, y)
-        return matrix.missing_where(matrix.sheet.add("IsNaN", x), made)
-
-    return apply
-
-
-def _bump(matrix: Matrix, data: Any, x: str, y: str, square: str | None = None) -> str:
-    """Write the Gaussian bump of a difference."""
-    sheet = matrix.sheet
-    difference = sheet.add("Sub", x, y)
-    square = sheet.add("Mul", difference, difference) if square is None else square
-    bump = matrix.precisely("Exp", sheet.add("Neg", square))
-    far = sheet.add("Greater", sheet.add("Abs", difference), matrix.number(_WIDEST))
-    return sheet.add("Where", far, matrix.number(0.0), bump)
-
-
-def _exp(matrix: Matrix, data: Any, x: str) -> str:
-    """Write the bounded exponential."""
-    sheet = matrix.sheet
-    large = sheet.add("Greater", x, matrix.number(EXP_BOUND))
-    return matrix.precisely("Exp", sheet.add("Where", large, matrix.number(EXP_BOUND), x))
+    return lambda matrix, data, *parts: matrix.sheet.add(op, *parts)
 
 
 def _fill(matrix: Matrix, data: Any, x: str) -> str:
     """Write constants in place of what is missing."""
     return matrix.sheet.add("Where", matrix.sheet.add("IsNaN", x), matrix.number(data), x)
-
-
-def _is(matrix: Matrix, data: Any, x: str) -> str:
-    """Write whether a code is the given one."""
-    return matrix.truth(matrix.sheet.add("Equal", x, matrix.number(data)), x)
 
 
 def _clip(matrix: Matrix, data: Any, x: str) -> str:
@@ -285,31 +240,6 @@ _SPECIAL: dict[str, Callable[[Matrix, list[int]], str]] = {
     "root": _reduce("ReduceL2"),
 }
 _PLAIN: dict[str, Callable[..., str]] = {
-    "add": _simple("Add", settled=True),
-    "sub": _simple("Sub", settled=True),
-    "mul": _simple("Mul", settled=True),
-    "div": _simple("Div", settled=True),
-    "neg": _simple("Neg"),
-    "abs": _simple("Abs"),
-    "square": lambda m, data, x: m.settle(m.sheet.add("Mul", x, x)),
-    "sqrt": lambda m, data, x: m.sheet.add("Sqrt", m.sheet.add("Abs", x)),
-    "log": lambda m, data, x: m.settle(m.precisely("Log", m.sheet.add("Abs", x))),
-    "exp": _exp,
-    "reciprocal": lambda m, data, x: m.settle(m.sheet.add("Div", m.number(1.0), x)),
-    "min": _extreme("Less"),
-    "max": _extreme("Greater"),
-    "gaussian": _bump,
-    "bump": _bump,
-    "and": _logic("And"),
-    "or": _logic("Or"),
-    "xor": _logic("Xor"),
-    "not": lambda m, data, x: m.truth(m.sheet.add("Equal", x, m.number(0.0)), x),
-    "less": _compare("Less"),
-    "less_equal": _compare("LessOrEqual"),
-    "greater": _compare("Greater"),
-    "greater_equal": _compare("GreaterOrEqual"),
-    "equal": _compare("Equal"),
-    "is": _is,
     "fill": _fill,
     "gap": lambda m, data, x: m.sheet.cast(m.sheet.add("IsNaN", x), m.dtype),
     "expit": _simple("Sigmoid"),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from featurewright.expressions.automaton import Automaton, build_automaton
 from featurewright.expressions.budget import parse_budget
+from featurewright.expressions.builtin import ARITHMETIC, OPERATORS
 from featurewright.expressions.domains import Boolean, Category, Domain, Real, accepts
 from featurewright.expressions.feature import Feature
 from featurewright.expressions.nodes import Call, Column, Expression
 from featurewright.expressions.operators import (
-    ARITHMETIC,
-    OPERATORS,
     Operator,
     get_operator,
     register_operator,

@@ -1,4 +1,12 @@
-"""The valid next symbols of a program being written, as tables compiled code samples from."""
+"""The valid next symbols of a program being written, as tables that compiled code samples from.
+
+A state is the stack of a partial program: values of known domains. Every value but the top one is
+a finished operand of some operator still to come, because nothing can touch it before that
+operator takes it. So a stack is read from the bottom as operands of nested pending operators, each
+of them giving the operand the one around it waits for. `Completion` derives from this the exact
+least number of symbols that complete a program, without looking ahead, so states from which
+nothing can be completed are never visited.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from featurewright.expressions.completion import Completion, Signature, Stack
-from featurewright.expressions.domains import Boolean, Domain, Real
+from featurewright.expressions.domains import Boolean, Domain, Real, accepts
 from featurewright.expressions.opcodes import END, operator_symbol
 from featurewright.expressions.operators import Operator
 from featurewright.expressions.programs import operator_opcode
@@ -18,15 +25,20 @@ from featurewright.expressions.programs import operator_opcode
 MAX_SIZE = 31
 MAX_STATES = 1_000_000
 
+Stack = tuple[Domain, ...]
 State = tuple[int, Stack]
+Signature = tuple[tuple[Domain, ...], Domain]
+
+IMPOSSIBLE = 1_000_000
+"""A number of symbols no program has."""
 
 
 @dataclass(frozen=True, eq=False)
 class Automaton:
-    """Which symbols may follow, in every state from which a program can still be completed.
+    """The symbols that may follow in every state from which a program can be completed.
 
     A state is the number of symbols written and the domains on the stack; state 0 is the start.
-    In a table of next states, -1 marks what is not valid.
+    In a table of next states, -1 marks symbols that are not valid.
 
     Attributes
     ----------
@@ -143,7 +155,7 @@ def build_automaton(
 
 
 def _check(domains: npt.NDArray[np.int64], operators: Sequence[Operator], max_size: int) -> None:
-    """Refuse what no automaton can be built from."""
+    """Refuse domains, operators and sizes that no automaton can be built from."""
     if domains.ndim != 1 or not len(domains):
         raise ValueError(
             f"Expected the domains of at least one column, got the shape {domains.shape}; give one "
@@ -192,3 +204,120 @@ def _enumerate(
                 f"than {MAX_STATES:,} states; use a smaller max_size."
             )
     return states, rows
+
+
+class Completion:
+    """Least numbers of symbols to completion, and the moves between stacks.
+
+    Parameters
+    ----------
+    pushed : sequence of Domain or None
+        Per domain, what pushing a column of it adds to the stack; None without such a column.
+    signatures : sequence of (inputs, output)
+        What the operators take and give.
+
+    Examples
+    --------
+    >>> from featurewright.expressions import Real
+    >>> completion = Completion([Real, None, None], [((Real, Real), Real)])
+    >>> completion.cost((Real, Real, Real))
+    2
+    """
+
+    def __init__(self, pushed: Sequence[Domain | None], signatures: Sequence[Signature]) -> None:
+        """Solve for the costs that do not depend on a stack."""
+        self._pushed = list(pushed)
+        self._signatures = list(signatures)
+        self._widest = max((len(inputs) for inputs, _ in signatures), default=1)
+        self._fresh = self._solve_fresh()
+        self._convert = self._solve_convert()
+        # Demands are the domains, and after them none, which is that on the final value.
+        self._rest: dict[Stack, list[int]] = {(): [*[IMPOSSIBLE] * len(Domain), 0]}
+        self._moves: dict[Stack, list[tuple[Stack, int]]] = {}
+
+    def cost(self, stack: Stack) -> int:
+        """Return the least number of symbols that turn a non-empty stack into one value."""
+        rest, convert = self._rest_after(stack[:-1]), self._convert[stack[-1]]
+        return min(map(int.__add__, rest, convert))
+
+    def moves(self, stack: Stack) -> list[tuple[Stack, int]]:
+        """Return, per domain pushed and per signature applied, the next stack and its cost."""
+        if stack not in self._moves:
+            following = [None if domain is None else (*stack, domain) for domain in self._pushed]
+            following += [self._apply(stack, signature) for signature in self._signatures]
+            self._moves[stack] = [
+                ((), IMPOSSIBLE) if after is None else (after, self.cost(after))
+                for after in following
+            ]
+        return self._moves[stack]
+
+    @staticmethod
+    def _apply(stack: Stack, signature: Signature) -> Stack | None:
+        """Return the stack after an operator, None if it does not apply."""
+        inputs, output = signature
+        below = len(stack) - len(inputs)
+        if below < 0 or not _fits(inputs, stack[below:]):
+            return None
+        return (*stack[:below], output)
+
+    def _solve_fresh(self) -> list[int]:
+        """Return per domain the least number of symbols that make an operand for it."""
+        given = [domain for domain in self._pushed if domain is not None]
+        fresh = [
+            1 if any(accepts(asked, domain) for domain in given) else IMPOSSIBLE for asked in Domain
+        ]
+        changed = True
+        while changed:
+            changed = False
+            for inputs, output in self._signatures:
+                made = 1 + sum(fresh[domain] for domain in inputs)
+                for asked in Domain:
+                    if accepts(asked, output) and made < fresh[asked]:
+                        fresh[asked], changed = made, True
+        return fresh
+
+    def _solve_convert(self) -> list[list[int]]:
+        """Return, per domain on top of the stack and per demand, the symbols from one to the other.
+
+        The given value is the first operand of the first operator, whose result is the first
+        operand of the next, and so on; their other operands are made afresh.
+        """
+        convert = [
+            [*[0 if accepts(asked, given) else IMPOSSIBLE for asked in Domain], 0]
+            for given in Domain
+        ]
+        changed = True
+        while changed:
+            changed = False
+            for inputs, output in self._signatures:
+                step = 1 + sum(self._fresh[domain] for domain in inputs[1:])
+                for given in filter(lambda given: accepts(inputs[0], given), Domain):
+                    for demand, onward in enumerate(convert[output]):
+                        if step + onward < convert[given][demand]:
+                            convert[given][demand], changed = step + onward, True
+        return convert
+
+    def _rest_after(self, stack: Stack) -> list[int]:
+        """Return per demand the symbols still to come once the next value meets that demand.
+
+        All the values of the stack are finished operands. The last ones, ``taken`` of them, are
+        the first operands of the innermost pending operator, which waits for its next one.
+        """
+        if stack in self._rest:
+            return self._rest[stack]
+        rest = [IMPOSSIBLE] * (len(Domain) + 1)
+        for taken in range(1, min(len(stack), self._widest - 1) + 1):
+            around, operands = self._rest_after(stack[:-taken]), stack[-taken:]
+            for inputs, output in self._signatures:
+                if len(inputs) > taken and _fits(inputs[:taken], operands):
+                    later = 1 + sum(self._fresh[domain] for domain in inputs[taken + 1 :])
+                    later += min(map(int.__add__, around, self._convert[output]))
+                    asked = inputs[taken]
+                    rest[asked] = min(rest[asked], later)
+        self._rest[stack] = rest
+        return rest
+
+
+def _fits(inputs: Sequence[Domain], operands: Sequence[Domain]) -> bool:
+    """Whether the inputs accept operands of these domains."""
+    return all(map(accepts, inputs, operands))

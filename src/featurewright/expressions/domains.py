@@ -28,14 +28,14 @@ Category = Domain.CATEGORY
 
 
 def accepts(required: Domain, given: Domain) -> bool:
-    """Tell whether a value of one domain may stand where another is required.
+    """Whether a value of one domain may be used where another is required.
 
     Parameters
     ----------
     required : Domain
-        What the operator asks for.
+        Domain of the operator's input.
     given : Domain
-        What is there.
+        Domain of the operand.
 
     Returns
     -------

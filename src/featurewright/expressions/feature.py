@@ -1,4 +1,4 @@
-"""A constructed feature as users meet it."""
+"""A constructed feature: a named expression with its gain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from featurewright.expressions.sql_form import sql_of
 
 @dataclass(frozen=True, repr=False)
 class Feature:
-    r"""A column computed by an expression, with what it was worth when it was found.
+    r"""A column computed by an expression, and its gain in the model that found it.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class Feature:
     expression : Expression
         How to compute it.
     gain : float
-        What it was worth to the learner that found it.
+        Its gain as the model that found it measures it, such as a share of the gain of all splits.
     count : int
         Number of nodes that use it.
 
@@ -50,7 +50,7 @@ class Feature:
         expression : Expression
             How to compute the feature.
         gain : float, default=0.0
-            What it was worth.
+            Its gain.
         count : int, default=1
             Number of nodes that use it.
 
@@ -94,7 +94,7 @@ class Feature:
         return sql_of(self.expression, dialect)
 
     def __repr__(self) -> str:
-        """Show the name and the worth."""
+        """Show the name, the gain and the count."""
         return f"Feature({self.name!r}, gain={self.gain:.4g}, count={self.count})"
 
     def _repr_latex_(self) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the trees import this module to draw themselves
+if TYPE_CHECKING:  # `nodes` imports this module
     from featurewright.expressions.nodes import Call, Column, Expression
 
-from featurewright.expressions.operators import OPERATORS
-from featurewright.expressions.text import ATOM, COMPARISON, INFIX, PREFIX, enclose
+from featurewright.expressions.operators import Brackets, BuiltInOperator, Operator, Precedence
+from featurewright.expressions.text import bracket_levels, enclose
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -17,17 +17,6 @@ _ESCAPES = {
     "^": r"\textasciicircum{}",
     **{character: "\\" + character for character in "{}$&#_%"},
 }
-
-_POWER = 8
-"""Fractions and powers bind like a sign: tighter than a product, not enough to be raised again."""
-
-_DRAWN = {
-    "div": (_POWER, (0, 0)),
-    "reciprocal": (_POWER, (0,)),
-    "square": (_POWER, (ATOM,)),
-    "gaussian": (_POWER, (6, 7)),
-}
-"""Where LaTeX brackets otherwise than text: own precedence, that asked from each argument."""
 
 
 def latex_of(expression: Expression) -> str:
@@ -57,47 +46,39 @@ def _escape(text: str) -> str:
     return r"\text{" + "".join(_ESCAPES.get(character, character) for character in text) + "}"
 
 
-def _column(node: Column) -> tuple[str, int]:
+def _column(node: Column) -> tuple[str, Precedence]:
     """Write a column: a letter as a variable, anything longer as text."""
     letter = len(node.name) == 1 and node.name.isascii() and node.name.isalpha()
-    return node.name if letter else _escape(node.name), ATOM
+    return node.name if letter else _escape(node.name), Precedence.ATOM
 
 
 def _number(text: str) -> str:
-    """Write a number; a power of ten as people write it."""
+    """Write a number; an exponent as a power of ten."""
     digits, _, exponent = text.partition("e")
     return rf"{digits} \cdot 10^{{{int(exponent)}}}" if exponent else digits
 
 
-def _call(node: Call, parts: list[tuple[str, int]]) -> tuple[str, int]:
+def _call(node: Call, parts: list[tuple[str, Precedence]]) -> tuple[str, Precedence]:
     """Write an operator by its template around its written arguments."""
-    operator = OPERATORS.get(node.name, node.operator)
-    if node.operator.has_number:
-        parts = [*parts, (_number(node.label), ATOM)]
-    precedence, wanted = levels(operator.name, len(parts))
-    if operator.has_level:
-        return f"{parts[0][0]} = {_escape(node.label)}", COMPARISON
-    brackets = r"\left({}\right)"
+    operator = node.operator
+    if operator.has_parameter:
+        written = _number(node.label) if operator.has_number else _escape(node.label)
+        parts = [*parts, (written, Precedence.ATOM)]
+    own, wanted = formula_levels(operator, len(parts))
+    form = r"\left({}\right)"
     arguments = [
-        enclose(text, own, level, brackets)
-        for (text, own), level in zip(parts, wanted, strict=True)
+        enclose(text, precedence, level, form)
+        for (text, precedence), level in zip(parts, wanted, strict=True)
     ]
     if operator.latex is None:
         name = r"\operatorname{" + _escape(operator.name) + "}"
-        return name + brackets.format(", ".join(arguments)), ATOM
+        return name + form.format(", ".join(arguments)), own
     # One pass over the template, so that a '#' inside a column name is never taken for a place.
     drawn = re.sub(r"(?<!\\)#(\d)", lambda slot: arguments[int(slot[1]) - 1], operator.latex)
-    return drawn, precedence
+    return drawn, own
 
 
-def levels(name: str, arity: int) -> tuple[int, tuple[int, ...]]:
-    """Return the precedence of an operator and the least one of each argument."""
-    if name in _DRAWN:
-        return _DRAWN[name]
-    if name in INFIX:
-        level = INFIX[name][1]
-        return level, (level + 1 if level == COMPARISON else level, level + 1)
-    if name in PREFIX:
-        level = PREFIX[name][1]
-        return level, (level,)
-    return ATOM, (0,) * arity
+def formula_levels(operator: Operator, n_operands: int) -> Brackets:
+    """Return the precedence of an operator in a formula and the least one of each operand."""
+    drawn = operator.brackets if isinstance(operator, BuiltInOperator) else None
+    return bracket_levels(operator, n_operands) if drawn is None else drawn

@@ -1,31 +1,21 @@
-"""Expressions as MathML, which browsers draw without any script."""
+"""Expressions as MathML, which browsers draw without a script."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from functools import cache
 from typing import TYPE_CHECKING
-from xml.etree.ElementTree import Element, tostring
+from xml.etree.ElementTree import Element, fromstring, tostring
 
-if TYPE_CHECKING:  # the trees import this module to draw themselves
+if TYPE_CHECKING:  # `nodes` imports this module
     from featurewright.expressions.nodes import Call, Column, Expression
 
-from featurewright.expressions.latex import levels
-from featurewright.expressions.text import ATOM, COMPARISON, printable, shorten
+from featurewright.expressions.latex import formula_levels
+from featurewright.expressions.operators import BuiltInOperator, Precedence
+from featurewright.expressions.text import printable, shorten
 
-_SIGNS = {
-    "add": "+",
-    "sub": "−",
-    "mul": "·",
-    "and": "∧",
-    "or": "∨",
-    "xor": "⊕",
-    "less": "<",
-    "less_equal": "≤",
-    "greater": ">",
-    "greater_equal": "≥",
-    "equal": "=",
-}
-_PREFIXES = {"neg": "−", "not": "¬"}
+_SLOT = "slot"
+"""Tag of the element that stands for an operand in a parsed template."""
 
 
 def mathml_of(expression: Expression) -> str:
@@ -75,13 +65,13 @@ def _around(opening: str, content: Element, closing: str) -> Element:
     return _row(_leaf("mo", opening), content, _leaf("mo", closing))
 
 
-def _column(node: Column) -> tuple[Element, int]:
-    """Write a column; browsers slant a single letter, and take text for mere space."""
-    return _leaf("mi", shorten(node.name)), ATOM
+def _column(node: Column) -> tuple[Element, Precedence]:
+    """Draw a column as an identifier; browsers slant a single letter."""
+    return _leaf("mi", shorten(node.name)), Precedence.ATOM
 
 
 def _number(text: str) -> Element:
-    """Write a number; a power of ten as people write it."""
+    """Draw a number; an exponent as a power of ten."""
     digits, _, exponent = text.partition("e")
     drawn = _leaf("mn", digits.replace("-", "−"))
     if not exponent:
@@ -90,26 +80,30 @@ def _number(text: str) -> Element:
     return _row(drawn, _leaf("mo", "·"), _element("msup", _leaf("mn", "10"), power))
 
 
-def _call(node: Call, parts: list[tuple[Element, int]]) -> tuple[Element, int]:
+def _parameter(node: Call) -> Element:
+    """Draw the level, in quotes, or the number that an operator compares with."""
+    return _number(node.label) if node.operator.has_number else _leaf("mi", _quoted(node.label))
+
+
+def _quoted(label: str) -> str:
+    """Return a label in quotes, shortened."""
+    return shorten(f"“{label}”")
+
+
+def _call(node: Call, parts: list[tuple[Element, Precedence]]) -> tuple[Element, Precedence]:
     """Draw an operator around its drawn arguments, bracketed as LaTeX brackets them."""
-    name = node.name
-    if node.operator.has_number:
-        parts = [*parts, (_number(node.label), ATOM)]
-    if node.operator.has_level:
-        label = _leaf("mi", shorten(f"“{node.label}”"))
-        return _row(parts[0][0], _leaf("mo", "="), label), COMPARISON
-    precedence, wanted = levels(name, len(parts))
+    operator = node.operator
+    if operator.has_parameter:
+        parts = [*parts, (_parameter(node), Precedence.ATOM)]
+    own, wanted = formula_levels(operator, len(parts))
     arguments = [
-        drawn if own >= level else _around("(", drawn, ")")
-        for (drawn, own), level in zip(parts, wanted, strict=True)
+        drawn if precedence >= level else _around("(", drawn, ")")
+        for (drawn, precedence), level in zip(parts, wanted, strict=True)
     ]
-    if name in _SIGNS:
-        return _row(arguments[0], _leaf("mo", _SIGNS[name]), arguments[1]), precedence
-    if name in _PREFIXES:
-        return _row(_leaf("mo", _PREFIXES[name]), arguments[0]), precedence
-    if name in _DRAWN and node.operator.opcode is not None:
-        return _DRAWN[name](*arguments), precedence
-    return _function(name, arguments), ATOM
+    template = operator.mathml if isinstance(operator, BuiltInOperator) else None
+    if template is None:
+        return _function(node.name, arguments), own
+    return _filled(_parsed(template), arguments), own
 
 
 def _function(name: str, arguments: list[Element]) -> Element:
@@ -118,19 +112,16 @@ def _function(name: str, arguments: list[Element]) -> Element:
     return _row(_leaf("mi", shorten(name)), _around("(", _row(*listed), ")"))
 
 
-def _gaussian(first: Element, second: Element) -> Element:
-    """Draw a bell curve: e to the negative squared difference."""
-    difference = _around("(", _row(first, _leaf("mo", "−"), second), ")")
-    power = _element("msup", difference, _leaf("mn", "2"))
-    return _element("msup", _leaf("mi", "e"), _row(_leaf("mo", "−"), power))
+@cache
+def _parsed(template: str) -> Element:
+    """Parse a template of the operator table; names and labels never reach the parser."""
+    return fromstring(re.sub(r"#(\d)", rf"<{_SLOT}>\1</{_SLOT}>", template))
 
 
-_DRAWN: dict[str, Callable[..., Element]] = {
-    "div": lambda a, b: _element("mfrac", a, b),
-    "reciprocal": lambda a: _element("mfrac", _leaf("mn", "1"), a),
-    "square": lambda a: _element("msup", a, _leaf("mn", "2")),
-    "abs": lambda a: _around("|", a, "|"),
-    "sqrt": lambda a: _element("msqrt", _around("|", a, "|")),
-    "log": lambda a: _row(_leaf("mi", "log"), _around("|", a, "|")),
-    "gaussian": _gaussian,
-}
+def _filled(template: Element, arguments: list[Element]) -> Element:
+    """Return a copy of a template with operands in the place of its slots."""
+    if template.tag == _SLOT:
+        return arguments[int(template.text or "") - 1]
+    made = _element(template.tag, *(_filled(part, arguments) for part in template))
+    made.text = template.text
+    return made

@@ -14,7 +14,7 @@ from featurewright.expressions.latex import latex_of
 from featurewright.expressions.mathml import mathml_of
 from featurewright.expressions.numbers import code_number, is_number_code
 from featurewright.expressions.opcodes import MAX_PARAMETER
-from featurewright.expressions.operators import WITH_NUMBER, Operator
+from featurewright.expressions.operators import BuiltInOperator, Operator
 from featurewright.expressions.sympy_form import sympy_of
 from featurewright.expressions.text import text_of
 
@@ -32,7 +32,7 @@ class Expression(ABC):
 
     @abstractmethod
     def fold(self, column: Callable[[Column], T], call: Callable[[Call, list[T]], T]) -> T:
-        """Compute something bottom-up.
+        """Compute a result from the leaves to the root.
 
         Parameters
         ----------
@@ -94,12 +94,12 @@ class Expression(ABC):
     def sympy(self) -> Any:
         """Return the expression as a SymPy object, for display and algebra.
 
-        The bounds and the rules for missing values are not part of it.
+        It has neither bounds nor rules for missing values.
         """
         return sympy_of(self)
 
     def __str__(self) -> str:
-        """Return readable text with as few parentheses as keep the tree."""
+        """Return text that `parse` reads back into the same tree."""
         return text_of(self)
 
 
@@ -128,7 +128,7 @@ class Column(Expression):
     domain: Domain
 
     def __post_init__(self) -> None:
-        """Refuse a negative index, which NumPy would take from the end."""
+        """Refuse a negative index, which NumPy would count from the end."""
         if self.index < 0:
             raise ValueError(
                 f"The index of column {self.name!r} must be 0 or more, got {self.index}; give its "
@@ -172,7 +172,7 @@ class Call(Expression):
     domain: Domain = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse arguments the operator is not made for."""
+        """Refuse arguments that do not fit the operator."""
         operator = self.operator
         object.__setattr__(self, "arguments", tuple(self.arguments))
         object.__setattr__(self, "domain", operator.output)
@@ -213,8 +213,9 @@ class Call(Expression):
     @property
     def name(self) -> str:
         """Name of the operator as it is written: that of two operands where one is a number."""
-        name = self.operator.name
-        return WITH_NUMBER[name] if self.operator.has_number else name
+        operator = self.operator
+        other = operator.number_of if isinstance(operator, BuiltInOperator) else None
+        return operator.name if other is None else other
 
     @property
     def label(self) -> str:

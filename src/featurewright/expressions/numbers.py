@@ -1,6 +1,6 @@
-"""Numbers in formulas, packed into the parameter of a symbol: few decimal digits, as people write.
+"""Numbers in formulas: four decimal digits, packed into the parameter of a symbol.
 
-A number has a code of 23 bits: its digits, its power of ten and its sign.
+The code of a number has 23 bits: its digits, its power of ten and its sign.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ EXPONENT_BITS = 8
 LEAST_EXPONENT = -(2 ** (EXPONENT_BITS - 1))
 DIGITS = 4
 LARGEST = 3.402e38
-"""The largest float32 rounded down to so many digits."""
+"""The largest float32, rounded down to `DIGITS` digits."""
 
 POWERS = np.array([float(f"1e{power}") for power in range(1 - LEAST_EXPONENT)])
-"""Powers of ten, so that compiled code and Python work out the same numbers."""
+"""Powers of ten, so that compiled code and Python compute the same numbers."""
 
 
 def number_code(value: float) -> int:
-    """Return the code of a number, rounded to four decimal digits: what people read is exact.
+    """Return the code of a number rounded to four decimal digits, so that its text is exact.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def code_number(code: int) -> float:
     Parameters
     ----------
     code : int
-        What ``number_code`` gives.
+        A code made by ``number_code``.
 
     Returns
     -------
@@ -80,12 +80,12 @@ def code_number(code: int) -> float:
 
 
 def number_text(code: int) -> str:
-    """Return the number of a code as people write it.
+    """Return the number of a code as decimal text.
 
     Parameters
     ----------
     code : int
-        What ``number_code`` gives.
+        A code made by ``number_code``.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def number_text(code: int) -> str:
 
 
 def is_number_code(code: int) -> bool:
-    """Tell whether a code is one that ``number_code`` gives.
+    """Whether a code is one that ``number_code`` returns.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def is_number_code(code: int) -> bool:
     Returns
     -------
     bool
-        False for two digits too many, zeros at the end, and numbers beyond float32.
+        False for too many digits, zeros at the end, and numbers beyond float32.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def number_parts(code: int) -> tuple[int, int, int]:
     Parameters
     ----------
     code : int
-        What ``number_code`` gives.
+        A code made by ``number_code``.
 
     Returns
     -------

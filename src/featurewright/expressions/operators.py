@@ -1,27 +1,33 @@
-"""The one table of operators: names, domains, rules, opcodes and NumPy references."""
+"""What an operator is: typed inputs, a typed output, a function; and how a name leads to one.
+
+The built-in operators are the rows of the table in ``builtin``. Users make an `Operator` of their
+own, and register it if it shall be usable by name.
+"""
 
 from __future__ import annotations
 
 import inspect
 import pickle
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from difflib import get_close_matches
+from enum import Enum, IntEnum
 from functools import partial
-from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
-from featurewright.expressions import opcodes, references
-from featurewright.expressions.domains import Boolean, Category, Domain, Real
+import numpy as np
+
+from featurewright.expressions.domains import Boolean, Category, Domain
+from featurewright.expressions.numbers import code_number
+from featurewright.expressions.opcodes import FLOAT_MAX
 
 MAX_ARITY = 8
-ARITHMETIC = ("add", "sub", "mul", "div")
 
-_TABLE: dict[str, Operator] = {}
+Array = np.ndarray[Any, np.dtype[Any]]
 
-OPERATORS: Mapping[str, Operator] = MappingProxyType(_TABLE)
-"""The built-in operators by name, in the order of their opcodes."""
+BUILT_IN: dict[str, BuiltInOperator] = {}
+"""The built-in operators by name; ``builtin`` fills it when the package is imported."""
 
 # The only process-wide state of the package. A name is all that a parameter grid, a command line
 # or a model file can carry, so somewhere a name must lead to the function it stands for; and since
@@ -29,11 +35,55 @@ OPERATORS: Mapping[str, Operator] = MappingProxyType(_TABLE)
 _REGISTERED: dict[str, Operator] = {}
 
 
-WITH_NUMBER = {"at_least": "max", "at_most": "min", "over": "greater"}
-"""Operators that compare with a number of their own, and those that do so with a second operand.
+class Precedence(IntEnum):
+    """How tightly what an operator writes binds; a larger number binds more tightly."""
 
-They are written like those: ``max(x, 2.5)``, ``min(x, 2.5)`` and ``x > 2.5``.
-"""
+    ANY = 0
+    OR = 1
+    XOR = 2
+    AND = 3
+    NOT = 4
+    COMPARISON = 5
+    SUM = 6
+    PRODUCT = 7
+    POWER = 8
+    ATOM = 9
+
+
+class Infix(NamedTuple):
+    """An operator written between its operands."""
+
+    sign: str
+    precedence: Precedence
+
+
+class Prefix(NamedTuple):
+    """An operator written before its operand; a sign that is a word ends with a space."""
+
+    sign: str
+    precedence: Precedence
+
+
+class Brackets(NamedTuple):
+    """Where formulas put brackets: the operator's precedence, and the least of each operand."""
+
+    own: Precedence
+    operands: tuple[Precedence, ...]
+
+
+class Parameter(Enum):
+    """What the parameter of an operator's symbol is the code of."""
+
+    LEVEL = "level"
+    NUMBER = "number"
+
+
+class Magnitude(Enum):
+    """How large a result can be, given operands within float32."""
+
+    OF_OPERAND = "an operand up to its sign: it needs neither rounding nor a bound"
+    WITHIN_FLOAT32 = "rounded like any result, but never too large"
+    UNBOUNDED = "missing where it is larger than float32 holds"
 
 
 @dataclass(frozen=True)
@@ -63,6 +113,8 @@ class Operator:
     ----------
     opcode : int or None
         Number of a built-in operator; None for others, which are numbered within each fit.
+    parameter : Parameter or None
+        What a symbol of the operator carries besides its opcode; None for user operators.
 
     Examples
     --------
@@ -82,14 +134,15 @@ class Operator:
     rule: str = field(default="", repr=False)
     latex: str | None = field(default=None, repr=False)
     opcode: int | None = field(default=None, init=False, repr=False)
+    parameter: Parameter | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse at once what could only fail in the middle of a fit."""
+        """Refuse at once an operator that would fail in the middle of a fit."""
         if not isinstance(self.name, str) or not self.name:
             raise ValueError(
                 f"An operator's name must be a non-empty string, got {self.name!r}; give it one."
             )
-        if self.name in _TABLE:
+        if self.name in BUILT_IN:
             raise ValueError(
                 f"{self.name!r} is the name of a built-in operator; choose another name."
             )
@@ -157,20 +210,23 @@ class Operator:
     @property
     def has_level(self) -> bool:
         """Whether a symbol of this operator carries a level code."""
-        return self.opcode == opcodes.IS
+        return self.parameter is Parameter.LEVEL
 
     @property
     def has_number(self) -> bool:
         """Whether a symbol of this operator carries the code of a number."""
-        return self.name in WITH_NUMBER and self.opcode is not None
+        return self.parameter is Parameter.NUMBER
 
     @property
     def has_parameter(self) -> bool:
         """Whether a symbol of this operator carries a level code or that of a number."""
-        return self.has_level or self.has_number
+        return self.parameter is not None
 
-    def reference(self, *arrays: Any, parameter: int = 0) -> references.Array:
+    def reference(self, *arrays: Any, parameter: int = 0) -> Array:
         """Compute the operator on arrays with NumPy, under its domain rule.
+
+        Missing in, missing out. A result that is not finite, or whose magnitude exceeds the largest
+        float32, is missing. No warning is emitted.
 
         Parameters
         ----------
@@ -190,12 +246,20 @@ class Operator:
                 f"Operator {self.name!r} got {len(arrays)} operands, expected {self.arity}; give "
                 "one array per input."
             )
-        if self.opcode is None:
-            truth = self.output == Boolean
-            return references.elementwise(self.function, arrays, truth=truth)
-        known = {"parameter": parameter} if self.has_parameter else {}
-        result: references.Array = self.function(*arrays, **known)
-        return result
+        operands = _as_floats(arrays)
+        dtype = operands[0].dtype
+        if self.has_parameter:
+            value = code_number(parameter) if self.has_number else parameter
+            operands.append(np.asarray(value, dtype))
+        compute = partial(_elementwise, self.function) if self.opcode is None else self.function
+        with np.errstate(all="ignore"):
+            result = np.asarray(compute(*operands)).astype(dtype, copy=False)
+            missing = ~(np.abs(result) <= FLOAT_MAX)
+            if self.output == Boolean:  # comparisons with NaN are false, and not NaN
+                result = result != 0
+                for operand in operands:
+                    missing = missing | np.isnan(operand)
+            return np.where(missing, np.nan, result).astype(dtype)
 
     def __copy__(self) -> Operator:
         """Return the operator itself: it cannot change."""
@@ -220,13 +284,80 @@ class Operator:
         return build, (self.name, self.inputs, self.output, self.function)
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class BuiltInOperator(Operator):
+    """A row of the operator table: every fact about a built-in operator but its compiled kernel.
+
+    An operator with a parameter takes it as one more operand, after the others, in ``function``
+    and in every form.
+
+    Parameters
+    ----------
+    opcode : int
+        Number in programs and model files: never changed, never used again.
+    parameter : Parameter, optional
+        What its symbols carry.
+    number_of : str, optional
+        The operator of two operands that this one is when the second operand is a number. It is
+        written like that one.
+    sympy : callable
+        Takes the module ``sympy`` and the operands as SymPy objects.
+    sql : callable
+        Takes a `sql_form.Rules`, whose methods write SQL, and the operands as functions that write
+        them. Returns the result before it is rounded and bounded (see `magnitude`); a truth value
+        as 0, 1 or NULL.
+    onnx : callable
+        Takes the matrix that ``export.tensors`` writes, and the names of the operands. Returns
+        the name of the result, bounded where it needs to be.
+    text : Infix or Prefix, optional
+        How it is written; None for ``name(x, y)``.
+    mathml : str, optional
+        Template with ``#1``, ``#2``, ... in the place of the operands; None for ``name(x, y)``.
+    brackets : Brackets, optional
+        Where formulas put brackets, if not where text does.
+    magnitude : Magnitude, default=UNBOUNDED
+        How large results can be.
+    exact : bool, default=True
+        Whether compiled code, NumPy, SQL and ONNX agree to the last bit; False for functions that
+        each library rounds in its own way.
+    even, nonnegative, idempotent, antisymmetric : bool, default=False
+        Whether f(-x) = f(x); f(x) >= 0; f(x, x) = x; f(y, x) = -f(x, y). Each holds bit for bit.
+    keeps_truth : bool, default=False
+        Whether f(0) = 0 and f(1) = 1.
+    mirrored, opposite : str, optional
+        The operator g with g(y, x) = f(x, y); the comparison that is true where this one is false.
+    """
+
+    opcode: int
+    parameter: Parameter | None = None
+    number_of: str | None = None
+    sympy: Callable[..., Any]
+    sql: Callable[..., Any]
+    onnx: Callable[..., str]
+    text: Infix | Prefix | None = None
+    mathml: str | None = None
+    brackets: Brackets | None = None
+    magnitude: Magnitude = Magnitude.UNBOUNDED
+    exact: bool = True
+    even: bool = False
+    nonnegative: bool = False
+    idempotent: bool = False
+    antisymmetric: bool = False
+    keeps_truth: bool = False
+    mirrored: str | None = None
+    opposite: str | None = None
+
+    def __post_init__(self) -> None:
+        """Leave the checks to the tests of the table, which need not run in every process."""
+
+
 def register_operator(operator: Operator) -> Operator:
     """Make a user operator usable by its name.
 
     Parameters
     ----------
     operator : Operator
-        What the name shall stand for, in this process, from now on.
+        The operator of this name in this process, from now on.
 
     Returns
     -------
@@ -254,7 +385,7 @@ def register_operator(operator: Operator) -> Operator:
 
 
 def get_operator(operator: str | Operator) -> Operator:
-    """Return the operator a name stands for.
+    """Return the operator of a name.
 
     Parameters
     ----------
@@ -279,9 +410,10 @@ def get_operator(operator: str | Operator) -> Operator:
             f"Expected the name of an operator or an Operator, got {operator!r}; pass a string "
             "such as 'add'."
         )
-    found = _TABLE.get(operator) or _REGISTERED.get(operator)
+    found = BUILT_IN.get(operator) or _REGISTERED.get(operator)
     if found is None:
-        names = [*(name for name in _TABLE if name not in WITH_NUMBER), *_REGISTERED]
+        known = (*BUILT_IN.values(), *_REGISTERED.values())
+        names = [each.name for each in known if not each.has_number]
         near = get_close_matches(operator, names, n=3)
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
         hint = hint or f"use one of {', '.join(names)}."
@@ -293,7 +425,7 @@ def get_operator(operator: str | Operator) -> Operator:
 
 
 def resolve_operators(operators: Sequence[str | Operator]) -> tuple[Operator, ...]:
-    """Turn a selection of names and operators into operators.
+    """Return the operators of a selection of names and operators.
 
     Parameters
     ----------
@@ -326,66 +458,32 @@ def resolve_operators(operators: Sequence[str | Operator]) -> tuple[Operator, ..
     return resolved
 
 
-def _builtin(
-    opcode: int,
-    name: str,
-    inputs: tuple[Domain, ...],
-    output: Domain,
-    function: references.Reference,
-    *,
-    latex: str,
-    rule: str = "Defined everywhere, up to overflow.",
-    commutative: bool = False,
-) -> None:
-    """Add one row to the table."""
-    row = Operator(name, inputs, output, function, commutative=commutative, rule=rule, latex=latex)
-    object.__setattr__(row, "opcode", opcode)
-    _TABLE[name] = row
+def _as_floats(arrays: tuple[Any, ...]) -> list[Array]:
+    """Convert operands to one floating dtype: float32 if all of them are, float64 otherwise."""
+    values = [np.asarray(array) for array in arrays]
+    narrow = all(value.dtype == np.float32 for value in values)
+    dtype = np.float32 if narrow else np.float64
+    return [value.astype(dtype, copy=False) for value in values]
 
 
-_R, _RR = (Real,), (Real, Real)
-_B, _BB = (Boolean,), (Boolean, Boolean)
-_C, _CC = (Category,), (Category, Category)
-_op, _np = opcodes, references
-_LOG_RULE = "The logarithm of |x|; missing when x is 0."
-_EXP_RULE = "The argument is bounded from above by 80."
-_DIV_RULE = "Missing when the divisor is 0."
-_INV_RULE = "Missing when x is 0."
-_GAUSSIAN = r"e^{-\left(#1 - #2\right)^{2}}"
+def _elementwise(function: Callable[..., Any], *operands: Array) -> Array:
+    """Apply a scalar Python function row by row; a row with a missing operand is missing.
 
-# fmt: off
-_builtin(_op.ADD, "add", _RR, Real, _np.add, latex="#1 + #2", commutative=True)
-_builtin(_op.SUB, "sub", _RR, Real, _np.sub, latex="#1 - #2")
-_builtin(_op.MUL, "mul", _RR, Real, _np.mul, latex=r"#1 \cdot #2", commutative=True)
-_builtin(_op.DIV, "div", _RR, Real, _np.div, latex=r"\frac{#1}{#2}", rule=_DIV_RULE)
-_builtin(_op.NEG, "neg", _R, Real, _np.neg, latex="-#1")
-_builtin(_op.ABS, "abs", _R, Real, _np.absolute, latex=r"\left|#1\right|")
-_builtin(_op.SQUARE, "square", _R, Real, _np.square, latex="#1^{2}")
-_builtin(_op.SQRT, "sqrt", _R, Real, _np.sqrt, latex=r"\sqrt{\left|#1\right|}",
-         rule="The square root of |x|.")
-_builtin(_op.LOG, "log", _R, Real, _np.log, latex=r"\log\left|#1\right|", rule=_LOG_RULE)
-_builtin(_op.EXP, "exp", _R, Real, _np.exp, latex=r"\exp\left(#1\right)", rule=_EXP_RULE)
-_builtin(_op.RECIPROCAL, "reciprocal", _R, Real, _np.reciprocal, latex=r"\frac{1}{#1}",
-         rule=_INV_RULE)
-_builtin(_op.MIN, "min", _RR, Real, _np.minimum, latex=r"\min\left(#1, #2\right)",
-         commutative=True)
-_builtin(_op.MAX, "max", _RR, Real, _np.maximum, latex=r"\max\left(#1, #2\right)",
-         commutative=True)
-_builtin(_op.GAUSSIAN, "gaussian", _RR, Real, _np.gaussian, latex=_GAUSSIAN, commutative=True)
-_builtin(_op.AND, "and", _BB, Boolean, _np.both, latex=r"#1 \wedge #2", commutative=True)
-_builtin(_op.OR, "or", _BB, Boolean, _np.either, latex=r"#1 \vee #2", commutative=True)
-_builtin(_op.XOR, "xor", _BB, Boolean, _np.one_of, latex=r"#1 \oplus #2", commutative=True)
-_builtin(_op.NOT, "not", _B, Boolean, _np.negation, latex=r"\neg #1")
-_builtin(_op.LESS, "less", _RR, Boolean, _np.less, latex="#1 < #2")
-_builtin(_op.LESS_EQUAL, "less_equal", _RR, Boolean, _np.less_equal, latex=r"#1 \le #2")
-_builtin(_op.GREATER, "greater", _RR, Boolean, _np.greater, latex="#1 > #2")
-_builtin(_op.GREATER_EQUAL, "greater_equal", _RR, Boolean, _np.greater_equal,
-         latex=r"#1 \ge #2")
-_builtin(_op.EQUAL, "equal", _CC, Boolean, _np.equal, latex="#1 = #2", commutative=True)
-_builtin(_op.IS, "is", _C, Boolean, _np.is_level, latex="#1 = ")
-_builtin(_op.AT_LEAST, "at_least", _R, Real, _np.at_least,
-         latex=r"\max\left(#1, \cdot\right)")
-_builtin(_op.AT_MOST, "at_most", _R, Real, _np.at_most,
-         latex=r"\min\left(#1, \cdot\right)")
-_builtin(_op.OVER, "over", _R, Boolean, _np.over, latex="#1 > ")
-# fmt: on
+    A row for which the function raises an arithmetic or domain error is missing, as it would be
+    had the same arithmetic been vectorised.
+    """
+    broadcast = np.broadcast_arrays(*operands)
+    result = np.full(broadcast[0].shape, np.nan)
+    present = ~np.any([np.isnan(value) for value in broadcast], axis=0)
+    rows = zip(*(value[present].tolist() for value in broadcast), strict=True)
+    result[present] = [_scalar_result(function, row) for row in rows]
+    return result
+
+
+def _scalar_result(function: Callable[..., Any], row: tuple[float, ...]) -> float:
+    """Call a scalar function; return NaN for an arithmetic error or a complex result."""
+    try:
+        value = function(*row)
+        return float("nan") if isinstance(value, complex) else float(value)
+    except (ArithmeticError, ValueError):
+        return float("nan")

@@ -1,4 +1,4 @@
-"""Text read back into expression trees."""
+"""Parse text into expression trees."""
 
 from __future__ import annotations
 
@@ -9,28 +9,43 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from featurewright.expressions.builtin import OPERATORS
 from featurewright.expressions.domains import Category, Domain, Real
 from featurewright.expressions.nodes import Call, Column, Expression
 from featurewright.expressions.numbers import number_code, number_text
 from featurewright.expressions.opcodes import FLOAT_MAX
-from featurewright.expressions.operators import OPERATORS, WITH_NUMBER, Operator, get_operator
-from featurewright.expressions.text import COMPARISON, INFIX, PLAIN, PREFIX
+from featurewright.expressions.operators import Infix, Operator, Precedence, Prefix, get_operator
+from featurewright.expressions.text import PLAIN, written_form
 
 MAX_TOKENS = 400
 MAX_NESTING = 100
-"""Beyond these, text is an attack or a mistake, and would exhaust the interpreter's stack."""
+"""Bounds that no formula of a model reaches, so that hostile text cannot exhaust the stack."""
 
+_INFIX = {
+    operator.text.sign: (operator, operator.text.precedence)
+    for operator in OPERATORS.values()
+    if isinstance(operator.text, Infix) and operator.number_of is None
+}
+_PREFIX = {
+    operator.text.sign.strip(): (operator, operator.text.precedence)
+    for operator in OPERATORS.values()
+    if isinstance(operator.text, Prefix)
+}
+_WITH_NUMBER = {
+    operator.number_of: operator for operator in OPERATORS.values() if operator.number_of
+}
+_WORDS = frozenset(sign for sign in (*_INFIX, *_PREFIX) if PLAIN.fullmatch(sign))
+"""Operators that are words: no column has such a name without backticks."""
+
+_SIGNS = sorted({*_INFIX, *_PREFIX, "(", ")", ","} - _WORDS, key=len, reverse=True)
 _TOKEN = re.compile(
     rf"""\s*(?:(?P<quoted>`(?:[^`]|``)*`)
     |(?P<string>'(?:[^']|'')*')
     |(?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)
     |(?P<word>{PLAIN.pattern})
-    |(?P<sign><=|>=|==|[-+*/<>(),]))""",
+    |(?P<sign>{"|".join(map(re.escape, _SIGNS))}))""",
     re.VERBOSE,
 )
-_BINARY = {symbol: (name, level) for name, (symbol, level) in INFIX.items()}
-_OWN_NUMBER = {name: own for own, name in WITH_NUMBER.items()}
-_KEYWORDS = frozenset({"and", "or", "xor", "not", "is"})
 
 
 class ParseError(ValueError):
@@ -158,55 +173,46 @@ class _Parser:
         return expression
 
     def expression(self, at_least: int) -> Expression:
-        """Read operands joined by operators that bind at least so tightly."""
+        """Read operands joined by operators of at least the given precedence."""
         self.nesting += 1
         if self.nesting > MAX_NESTING:
             self.fail(self.token, f"at most {MAX_NESTING} levels of nesting")
         left, ceiling = self.operand(at_least)
         while True:
             token = self.token
-            level = self._level(token)
-            if level is None or level < at_least or level > ceiling:
+            if token.kind not in ("sign", "word") or token.text not in _INFIX:
+                break
+            operator, level = _INFIX[token.text]
+            if not at_least <= level <= ceiling:
                 break
             self.position += 1
-            if token.text == "is":
-                left = self._is(token, left)
-            elif token.text == ">" and self._at_number():
-                left = self._with_number(token, _BINARY[">"][0], left)
+            if operator.has_level:
+                left = self._is(token, operator, left)
+            elif operator.name in _WITH_NUMBER and self._at_number():
+                left = self._with_number(token, operator.name, left)
             else:
-                right = self.expression(level + 1)
-                left = self.call(token, get_operator(_BINARY[token.text][0]), (left, right))
+                left = self.call(token, operator, (left, self.expression(level + 1)))
             # A second comparison beside the first would need parentheses to mean anything.
-            ceiling = level - 1 if level == COMPARISON else level
+            ceiling = level - 1 if level == Precedence.COMPARISON else level
         self.nesting -= 1
         return left
 
-    @staticmethod
-    def _level(token: _Token) -> int | None:
-        """Return the precedence of an infix token, None for any other."""
-        if token.kind not in ("sign", "word"):
-            return None
-        if token.text == "is":
-            return COMPARISON
-        return _BINARY[token.text][1] if token.text in _BINARY else None
-
     def operand(self, at_least: int) -> tuple[Expression, int]:
-        """Read a column, a call, a parenthesis or a prefixed operand, and what may follow it."""
+        """Read one operand; return it and the highest precedence of an operator after it."""
         token = self.take()
-        for name, (symbol, level) in PREFIX.items():
-            if token.kind in ("sign", "word") and token.text == symbol.strip():
-                if level < at_least:
-                    self.fail(token, "an operand; put this one in parentheses")
-                argument = self.expression(level)
-                return self.call(token, get_operator(name), (argument,)), level
+        if token.kind in ("sign", "word") and token.text in _PREFIX:
+            operator, level = _PREFIX[token.text]
+            if level < at_least:
+                self.fail(token, "an operand; put this one in parentheses")
+            return self.call(token, operator, (self.expression(level),)), level
         if token.kind == "sign" and token.text == "(":
             inner = self.expression(0)
             self.expect(")")
-            return inner, COMPARISON * 2
-        if token.kind in ("quoted", "word") and token.text not in _KEYWORDS:
+            return inner, Precedence.ATOM
+        if token.kind in ("quoted", "word") and token.text not in _WORDS:
             called = (self.token.kind, self.token.text) == ("sign", "(")
             read = self._function if called else self._column
-            return read(token), COMPARISON * 2
+            return read(token), Precedence.ATOM
         if token.kind == "number":
             self.fail(token, "a column; numbers stand after '>' and second in min and max only")
         self.fail(token, "a column, an operator with arguments or '('")
@@ -234,7 +240,7 @@ class _Parser:
             operator = self.operators.get(name) or get_operator(name)
         except ValueError as error:
             raise ParseError(f"{error} (at character {token.start + 1})") from None
-        if name in INFIX or name in PREFIX or operator.has_parameter:  # "at_least" is max
+        if written_form(operator) is not None or operator.has_parameter:  # "at_least" is max
             self.fail(token, "an operator that is written before its arguments")
         if token.kind == "quoted" and name in OPERATORS:
             self.fail(token, "an operator without backticks")
@@ -242,7 +248,7 @@ class _Parser:
         arguments = [self.expression(0)]
         while (self.token.kind, self.token.text) == ("sign", ","):
             self.position += 1
-            if name in _OWN_NUMBER and len(arguments) == 1 and self._at_number():
+            if name in _WITH_NUMBER and len(arguments) == 1 and self._at_number():
                 made = self._with_number(token, name, arguments[0])
                 self.expect(")")
                 return made
@@ -257,14 +263,14 @@ class _Parser:
         arguments: tuple[Expression, ...],
         parameter: tuple[int, str] | None = None,
     ) -> Call:
-        """Build a node, saying where if the operator refuses its arguments."""
+        """Make a node; an error about its arguments says where it is."""
         try:
             return Call(operator, arguments, parameter)
         except ValueError as error:
             raise ParseError(f"{error} (at character {token.start + 1})") from None
 
     def _at_number(self) -> bool:
-        """Tell whether a number comes next, with its sign."""
+        """Whether a number comes next, with or without a minus sign."""
         signed = (self.token.kind, self.token.text) == ("sign", "-")
         return self.tokens[self.position + signed].kind == "number"
 
@@ -276,10 +282,9 @@ class _Parser:
         if not abs(value) <= FLOAT_MAX or float(number_text(number_code(value))) != value:
             self.fail(written, "a number of at most four digits within float32")
         code = number_code(value)
-        operator = get_operator(_OWN_NUMBER[name])
-        return self.call(token, operator, (argument,), (code, number_text(code)))
+        return self.call(token, _WITH_NUMBER[name], (argument,), (code, number_text(code)))
 
-    def _is(self, token: _Token, column: Expression) -> Call:
+    def _is(self, token: _Token, operator: Operator, column: Expression) -> Call:
         """Read the level a column is compared with."""
         if not isinstance(column, Column) or column.domain != Category:
             self.fail(token, "'is' after a Category column only")
@@ -294,4 +299,4 @@ class _Parser:
             codes = [code for code, level in enumerate(known) if str(level) == label]
         if len(codes) != 1:
             self.fail(quoted, f"the label of one level of column {column.name!r}")
-        return self.call(token, get_operator("is"), (column,), (codes[0], label))
+        return self.call(token, operator, (column,), (codes[0], label))

@@ -1,4 +1,4 @@
-"""Programs, the reverse Polish form compiled code runs, to and from expression trees."""
+"""Programs, which compiled code runs, from and to expression trees."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from featurewright.expressions import opcodes
+from featurewright.expressions.builtin import OPERATORS
 from featurewright.expressions.domains import Category, Domain
 from featurewright.expressions.nodes import Call, Column, Expression
 from featurewright.expressions.numbers import number_text
-from featurewright.expressions.operators import OPERATORS, Operator
+from featurewright.expressions.operators import Operator
 
 Levels = Sequence[Sequence[Any] | None]
 
@@ -60,12 +61,12 @@ def operator_opcode(operator: Operator, user_operators: Sequence[Operator] = ())
 def to_program(
     expression: Expression, user_operators: Sequence[Operator] = (), width: int | None = None
 ) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Turn an expression into a program.
+    """Convert an expression to a program.
 
     Parameters
     ----------
     expression : Expression
-        What to turn.
+        The tree.
     user_operators : sequence of Operator
         The user operators of the fit, in the order of their slots.
     width : int, optional
@@ -111,12 +112,12 @@ def from_program(
     levels: Levels | None = None,
     user_operators: Sequence[Operator] = (),
 ) -> Expression:
-    """Turn a program into an expression.
+    """Convert a program to an expression.
 
     Parameters
     ----------
     symbols : sequence of int
-        The program; what follows the first END is not read.
+        The program; symbols after the first END are ignored.
     names : sequence of str
         Names of the columns.
     domains : sequence of int
@@ -187,7 +188,7 @@ def _operator(opcode: int, user_operators: Sequence[Operator]) -> Operator:
 
 
 def _broken(what: str) -> ValueError:
-    """Describe a program that cannot be one of this fit."""
+    """Return the error for a program that cannot be one of this fit."""
     return ValueError(
         f"The program {what}, which no valid program does; check that it belongs to this table and "
         "these operators."

@@ -10,20 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from featurewright.expressions.builtin import OPERATORS
 from featurewright.expressions.domains import Boolean
 from featurewright.expressions.nodes import Call, Column, Expression
-from featurewright.expressions.operators import OPERATORS
-
-_EVEN = frozenset({"abs", "square", "sqrt", "log"})
-_NEVER_NEGATIVE = ("abs", "square", "sqrt", "exp", "gaussian")
-_IDEMPOTENT = frozenset({"min", "max", "and", "or"})
-_MIRRORED = {"greater": "less", "greater_equal": "less_equal"}
-_OPPOSITE = {
-    "less": "greater_equal",
-    "less_equal": "greater",
-    "greater": "less_equal",
-    "greater_equal": "less",
-}
+from featurewright.expressions.operators import BuiltInOperator
 
 
 def simplify(expression: Expression) -> Expression:
@@ -62,9 +52,13 @@ def _rebuild(node: Call, arguments: list[Expression]) -> Expression:
     if node.operator.commutative:
         arguments = sorted(arguments, key=_order)
     node = Call(node.operator, tuple(arguments), node.parameter)
-    if node.operator.opcode is None:
+    operator = node.operator
+    if not isinstance(operator, BuiltInOperator):
         return node  # nothing but its symmetry is known of a user operator
-    rewritten = _unary(node) if node.operator.arity == 1 else _binary(node)
+    if operator.arity == 1:
+        rewritten = _unary(operator, *node.arguments)
+    else:
+        rewritten = _binary(operator, *node.arguments)
     return node if rewritten is None else rewritten
 
 
@@ -95,33 +89,38 @@ def _call(name: str, *arguments: Expression) -> Call:
     return Call(OPERATORS[name], arguments)
 
 
-def _unary(node: Call) -> Expression | None:
+def _row_of(expression: Expression) -> BuiltInOperator | None:
+    """Return the built-in operator that makes an expression, None if there is none."""
+    operator = expression.operator if isinstance(expression, Call) else None
+    return operator if isinstance(operator, BuiltInOperator) else None
+
+
+def _unary(operator: BuiltInOperator, x: Expression) -> Expression | None:
     """Rewrite an operator of one operand, or return None."""
-    name, x = node.operator.name, node.arguments[0]
-    if name in _EVEN and (inner := _made_by(x, "neg", "abs")):
+    name, inside = operator.name, _row_of(x)
+    if operator.even and (inner := _made_by(x, "neg", "abs")):
         return _call(name, inner[0])
-    if name == "abs" and _made_by(x, *_NEVER_NEGATIVE):
+    if name == "abs" and inside is not None and inside.nonnegative:
         return x
-    if name in ("abs", "square", "sqrt") and x.domain == Boolean:
+    if operator.keeps_truth and x.domain == Boolean:
         return x
     if name in ("neg", "not") and (inner := _made_by(x, name)):
         return inner[0]
     # A comparison is missing exactly when its opposite is, so it can absorb the negation.
-    if name == "not" and isinstance(x, Call) and x.operator.name in _OPPOSITE:
-        return _call(_OPPOSITE[x.operator.name], *x.arguments)
+    if name == "not" and isinstance(x, Call) and inside is not None and inside.opposite:
+        return _call(inside.opposite, *x.arguments)
     return None
 
 
-def _binary(node: Call) -> Expression | None:
+def _binary(operator: BuiltInOperator, x: Expression, y: Expression) -> Expression | None:
     """Rewrite an operator of two operands, or return None."""
-    name, (x, y) = node.operator.name, node.arguments
-    if name in _MIRRORED:
-        return _call(_MIRRORED[name], y, x)
-    if x == y and name in _IDEMPOTENT:
+    if operator.mirrored is not None:
+        return _call(operator.mirrored, y, x)
+    if x == y and operator.idempotent:
         return x
-    if x == y and name == "mul":
+    if x == y and operator.name == "mul":
         return _call("square", x)
-    return _signs(name, x, y)
+    return _signs(operator.name, x, y)
 
 
 def _signs(name: str, x: Expression, y: Expression) -> Expression | None:

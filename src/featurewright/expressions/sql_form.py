@@ -10,17 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:  # the trees import this module to convert themselves
+if TYPE_CHECKING:  # `nodes` imports this module
     from featurewright.expressions.nodes import Call, Column, Expression
 
-from featurewright.expressions.domains import Category, Domain
-from featurewright.expressions.opcodes import EXP_BOUND, FLOAT_MAX
+from featurewright.expressions.builtin import OPERATORS
+from featurewright.expressions.domains import Boolean, Domain
+from featurewright.expressions.opcodes import FLOAT_MAX
+from featurewright.expressions.operators import BuiltInOperator, Magnitude
 
 DIALECTS = ("duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake")
 """The dialects SQL is written in."""
@@ -32,8 +34,6 @@ _CASTS_ROUND = ("duckdb", "spark")  # where casting to float32 and back never fa
 _SPLITTER = float(2**29 + 1)  # x * s - (x * s - x) is x rounded to the 24 bits of a float32
 _TINY = math.ldexp(1.0, -126)  # below, float32 has steps of one size
 _STEP = math.ldexp(1.5, -97)  # adding this rounds a float64 to those steps
-_LEAST_EXPONENT = -745.13  # the exponential of less is zero, which Postgres calls an error
-_WIDEST = 27.0  # the Gaussian of a larger difference is zero
 _MAX_LENGTH = 500_000
 
 Sql = Any
@@ -72,17 +72,16 @@ def sql_of(expression: Expression, dialect: str = "duckdb") -> str:
 
     def call(node: Call, parts: list[Make]) -> Make:
         """Write an operator around its written arguments."""
-        check_operator(node)
         if node.operator.has_number:
             parts = [*parts, lambda: number(node.number)]
-        elif node.operator.inputs[0] == Category:
-            label = None if node.parameter is None else node.parameter[1]
-            return lambda: rules.compare_labels(parts, label)
-        return lambda: rules.value(node.name, parts)
+        elif node.operator.has_level:
+            parts = [*parts, lambda: text(node.label)]
+        return lambda: rules.value(node.operator.name, parts)
 
     def length(node: Call, lengths: list[int]) -> int:
         """Count symbols: a value that is asked for twice doubles the text below it."""
-        return 10 + _TIMES.get(node.operator.name, 2) * sum(lengths)
+        check_operator(node)
+        return 10 + operand_uses(node.operator.name, dialect) * sum(lengths)
 
     if expression.fold(lambda _: 10, length) > _MAX_LENGTH:
         raise ValueError(
@@ -114,7 +113,7 @@ def check_dialect(dialect: Any) -> str:
 
 
 def check_names(names: Iterable[str], dialect: str) -> None:
-    """Refuse names that BigQuery, alone of all, cannot have."""
+    """Refuse names that columns in BigQuery cannot have."""
     for name in names if dialect == "bigquery" else ():
         if any(sign in name for sign in "`\\\n\r"):
             raise ValueError(
@@ -124,7 +123,7 @@ def check_names(names: Iterable[str], dialect: str) -> None:
 
 
 def check_operator(node: Call) -> None:
-    """Refuse an operator of the user's, whose function no database knows."""
+    """Refuse a user operator: its function has no form in SQL or ONNX."""
     if node.operator.opcode is None:
         raise ValueError(
             f"Operator {node.operator.name!r} is a function of your own, which has no SQL or ONNX "
@@ -134,7 +133,7 @@ def check_operator(node: Call) -> None:
 
 @cache
 def sqlglot() -> Any:
-    """Import the package that writes SQL when it is first needed: it is optional."""
+    """Return sqlglot's expressions; the package is optional and imported on first use."""
     try:
         return import_module("sqlglot.expressions")
     except ImportError:
@@ -211,33 +210,21 @@ class Rules:
 
     def value(self, name: str, parts: list[Make], code: int = 0) -> Sql:
         """Write an operator applied to operands, missing where it is undefined."""
-        if name in TRUTHS:
-            return self._truth(name, parts, code)
-        if name in ("neg", "abs", "min", "max"):
-            return self.raw(name, parts)
-        return self._settled(lambda: self.raw(name, parts), bounded=name not in _SMALL)
+        operator = _operator(name)
+        if operator.output == Boolean or operator.magnitude is Magnitude.OF_OPERAND:
+            return self.raw(name, parts, code)
+        bounded = operator.magnitude is Magnitude.UNBOUNDED
+        return self._settled(lambda: self.raw(name, parts), bounded=bounded)
 
     def raw(self, name: str, parts: list[Make], code: int = 0) -> Sql:
-        """Write an operator applied to operands before its result is rounded and bounded."""
-        if name in TRUTHS:
-            return self._truth(name, parts, code)
-        exp = sqlglot()
-        if name in ("min", "max"):
-            (x, y), ask = parts, exp.LT if name == "min" else exp.GT
-            # LEAST and GREATEST ignore NULL in some dialects.
-            first = ask(this=x(), expression=y())
-            return case((first, x()), (_not_null(x, y), y()))
-        if name in ("gaussian", "bump"):
-            return self._gaussian(*parts)
-        if name == "exp":
-            high = exp.GT(this=parts[0](), expression=number(EXP_BOUND))
-            low = exp.LT(this=parts[0](), expression=number(_LEAST_EXPONENT))
-            return case(
-                (high, number(math.exp(EXP_BOUND))),
-                (low, number(0.0)),
-                otherwise=exp.Exp(this=parts[0]()),
-            )
-        return _ARITHMETIC[name](exp, *map(self.operand, parts))
+        """Write an operator applied to operands before its result is rounded and bounded.
+
+        `code` is the level of an operator that has one, where it is not among the operands.
+        """
+        operator = _operator(name)
+        if operator.has_level and len(parts) == operator.arity:
+            parts = [*parts, lambda: number(float(code))]
+        return operator.sql(self, *parts)
 
     def input(self, value: Make, holds: Make | None = None) -> Sql:
         """Write a number as it came: NULL where it is NaN, infinite or too large.
@@ -294,57 +281,66 @@ class Rules:
         shifted = exp.Paren(this=exp.Add(this=self.operand(value), expression=number(_STEP)))
         return exp.Sub(this=shifted, expression=number(_STEP))
 
-    def _gaussian(self, x: Make, y: Make, square: Make | None = None) -> Sql:
-        """Write exp(-(x - y)^2), zero where the difference is large."""
+    # What the rows of the operator table write with ---------------------------------------------
+
+    number = staticmethod(number)
+    case = staticmethod(case)
+
+    @staticmethod
+    def apply(function: str, operand: Sql) -> Sql:
+        """Write a function of one operand, by its name in sqlglot."""
+        return getattr(sqlglot(), function)(this=operand)
+
+    def infix(self, operation: str, x: Make, y: Make) -> Sql:
+        """Write an operation between two operands, by its name in sqlglot."""
+        made = getattr(sqlglot(), operation)
+        return made(this=self.operand(x), expression=self.operand(y))
+
+    def quotient(self, x: Make, y: Make) -> Sql:
+        """Write a quotient that is NULL for a zero divisor."""
         exp = sqlglot()
+        return exp.Div(this=self.operand(x), expression=self.nonzero(self.operand(y)), typed=True)
 
-        def difference() -> Sql:
-            return exp.Sub(this=self.operand(x), expression=self.operand(y))
+    @staticmethod
+    def nonzero(value: Sql) -> Sql:
+        """Write a value that is NULL where it is 0."""
+        return sqlglot().Nullif(this=value, expression=number(0.0))
 
-        def own_square() -> Sql:
-            d = exp.Paren(this=difference())
-            return exp.Mul(this=d, expression=d.copy())
+    @staticmethod
+    def compare(comparison: str, x: Make, y: Make | float) -> Sql:
+        """Write a condition: LT, LTE, GT, GTE, EQ or NEQ, as sqlglot calls them."""
+        made = getattr(sqlglot(), comparison)
+        return made(this=x(), expression=y() if callable(y) else number(y))
 
-        large = exp.GT(this=exp.Abs(this=difference()), expression=number(_WIDEST))
-        power = exp.Paren(this=own_square()) if square is None else self.operand(square)
-        return case((large, number(0.0)), otherwise=exp.Exp(this=exp.Neg(this=power)))
+    def is_true(self, part: Make) -> Sql:
+        """Write the condition that a truth value is not 0."""
+        return self.compare("NEQ", part, 0.0)
 
-    def _truth(self, name: str, parts: list[Make], code: int) -> Sql:
-        """Write a condition as 0 or 1, missing where an operand is."""
+    def is_false(self, part: Make) -> Sql:
+        """Write the condition that a truth value is 0."""
+        return self.compare("EQ", part, 0.0)
+
+    @staticmethod
+    def both(first: Sql, second: Sql) -> Sql:
+        """Write that two conditions hold."""
+        return sqlglot().And(this=first, expression=second)
+
+    @staticmethod
+    def either(first: Sql, second: Sql) -> Sql:
+        """Write that one of two conditions holds."""
         exp = sqlglot()
-        zero = [exp.EQ(this=part(), expression=number(0.0)) for part in parts]
-        some = [exp.NEQ(this=part(), expression=number(0.0)) for part in parts]
-        if name == "not":
-            holds = zero[0]
-        elif name == "is":
-            holds = exp.EQ(this=parts[0](), expression=number(float(code)))
-        elif name == "and":
-            holds = exp.And(this=some[0], expression=some[1])
-        elif name == "or":
-            # Asked the other way round: one true operand is not enough if the other is missing.
-            neither = exp.And(this=zero[0], expression=zero[1])
-            return case((neither, number(0.0)), (_not_null(*parts), number(1.0)))
-        elif name == "xor":
-            one = exp.And(this=some[0], expression=zero[1])
-            other = exp.And(this=zero[0], expression=some[1])
-            holds = exp.Or(this=exp.Paren(this=one), expression=exp.Paren(this=other))
-        else:
-            compare = {
-                "less": exp.LT,
-                "less_equal": exp.LTE,
-                "greater": exp.GT,
-                "greater_equal": exp.GTE,
-                "equal": exp.EQ,
-            }[name]
-            holds = compare(this=parts[0](), expression=parts[1]())
-        return case((holds, number(1.0)), (_not_null(*parts), number(0.0)))
+        return exp.Or(this=exp.Paren(this=first), expression=exp.Paren(this=second))
 
-    def compare_labels(self, parts: list[Make], label: str | None) -> Sql:
-        """Write whether a label is the given one, or two labels are equal."""
+    @staticmethod
+    def not_null(*parts: Make) -> Sql:
+        """Write that no operand is missing."""
         exp = sqlglot()
-        other: Make = (lambda: text(label)) if label is not None else parts[1]
-        equal = exp.EQ(this=parts[0](), expression=other())
-        return case((equal, number(1.0)), (_not_null(*parts), number(0.0)))
+        tests = [exp.Not(this=exp.Is(this=part(), expression=exp.null())) for part in parts]
+        return reduce(lambda one, other: exp.And(this=one, expression=other), tests)
+
+    def truth(self, condition: Sql, *parts: Make) -> Sql:
+        """Write a condition as 0 or 1, NULL where an operand is."""
+        return case((condition, number(1.0)), (self.not_null(*parts), number(0.0)))
 
     @staticmethod
     def operand(part: Make) -> Sql:
@@ -355,42 +351,27 @@ class Rules:
         return made if isinstance(made, alone) else exp.Paren(this=made)
 
 
-def _not_null(*parts: Make) -> Sql:
-    """Write that no operand is missing."""
+def _operator(name: str) -> BuiltInOperator:
+    """Return a row of the operator table; a bump is a Gaussian whose square is given."""
+    return OPERATORS["gaussian" if name == "bump" else name]
+
+
+@cache
+def operand_uses(name: str, dialect: str, *, narrow: bool = False) -> int:
+    """Return how often the text of an operator names each of its operands."""
+    operator = OPERATORS[name]
+    operands = operator.arity + operator.has_parameter
     exp = sqlglot()
-    tests = [exp.Not(this=exp.Is(this=part(), expression=exp.null())) for part in parts]
-    return tests[0] if len(tests) == 1 else exp.And(this=tests[0], expression=tests[1])
+    made = Rules(dialect, narrow).value(name, [lambda: exp.column("x")] * operands)
+    return math.ceil(len(list(made.find_all(exp.Column))) / operands)
 
 
-def _divide(exp: Any, x: Sql, y: Sql) -> Sql:
-    """Write a quotient that is missing for a zero divisor."""
-    divisor = exp.Nullif(this=y, expression=number(0.0))
-    return exp.Div(this=x, expression=divisor, typed=True)
-
-
-_ARITHMETIC: dict[str, Callable[..., Sql]] = {
-    "add": lambda exp, x, y: exp.Add(this=x, expression=y),
-    "sub": lambda exp, x, y: exp.Sub(this=x, expression=y),
-    "mul": lambda exp, x, y: exp.Mul(this=x, expression=y),
-    "div": _divide,
-    "neg": lambda exp, x: exp.Neg(this=x),
-    "abs": lambda exp, x: exp.Abs(this=x),
-    "square": lambda exp, x: exp.Mul(this=x, expression=x.copy()),
-    "sqrt": lambda exp, x: exp.Sqrt(this=exp.Abs(this=x)),
-    "log": lambda exp, x: exp.Ln(this=exp.Nullif(this=exp.Abs(this=x), expression=number(0.0))),
-    "reciprocal": lambda exp, x: _divide(exp, number(1.0), x),
-}
-_TIMES = {"neg": 1, "abs": 1, "sqrt": 1, "log": 1, "exp": 3, "gaussian": 3, "square": 4}
-_SMALL = ("sqrt", "log", "exp", "gaussian", "bump")  # never too large for float32
-TRUTHS = (
-    *("and", "or", "xor", "not", "is"),
-    *("less", "less_equal", "greater", "greater_equal", "equal"),
-)
-"""Operators that give 0 or 1."""
+TRUTHS = tuple(name for name, operator in OPERATORS.items() if operator.output == Boolean)
+"""Operators whose result is 0 or 1."""
 
 
 def narrow_end(threshold: float) -> float:
-    """Give the largest float64 that is at most the threshold once rounded to float32.
+    """Return the largest float64 that is at most the threshold once rounded to float32.
 
     Examples
     --------

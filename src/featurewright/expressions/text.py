@@ -1,42 +1,25 @@
-"""Expressions as readable text with as few parentheses as keep the tree."""
+"""Expressions as text, with no more parentheses than the tree needs."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the trees import this module to print themselves
+if TYPE_CHECKING:  # `nodes` imports this module
     from featurewright.expressions.nodes import Call, Column, Expression
 
-from featurewright.expressions.operators import OPERATORS
+from featurewright.expressions.builtin import OPERATORS
+from featurewright.expressions.operators import (
+    Brackets,
+    BuiltInOperator,
+    Infix,
+    Operator,
+    Precedence,
+    Prefix,
+)
 
 PLAIN = re.compile(r"[^\W\d]\w*")
 """A name that needs no backticks, unless an operator has it."""
-
-INFIX = {
-    "or": ("or", 1),
-    "xor": ("xor", 2),
-    "and": ("and", 3),
-    "less": ("<", 5),
-    "less_equal": ("<=", 5),
-    "greater": (">", 5),
-    "greater_equal": (">=", 5),
-    "equal": ("==", 5),
-    "add": ("+", 6),
-    "sub": ("-", 6),
-    "mul": ("*", 7),
-    "div": ("/", 7),
-}
-"""Symbol and precedence of the operators written between their operands."""
-
-PREFIX = {"not": ("not ", 4), "neg": ("-", 8)}
-"""Symbol and precedence of the operators written before their operand."""
-
-COMPARISON = 5
-"""Precedence of comparisons and of ``is``, which do not chain."""
-
-ATOM = 9
-"""Precedence of what never needs parentheses: columns and calls."""
 
 
 def quote_name(name: str) -> str:
@@ -63,7 +46,7 @@ def quote_name(name: str) -> str:
 
 
 def shorten(name: str, length: int = 48) -> str:
-    """Keep both ends of a long name.
+    """Shorten a long name to its two ends.
 
     Parameters
     ----------
@@ -75,7 +58,7 @@ def shorten(name: str, length: int = 48) -> str:
     Returns
     -------
     str
-        The name, with an ellipsis in the place of what was left out.
+        The name, with an ellipsis for the characters left out.
 
     Examples
     --------
@@ -89,7 +72,7 @@ def shorten(name: str, length: int = 48) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Replace characters that have no shape, such as those that steer a terminal.
+    r"""Replace characters that cannot be printed, such as control codes of a terminal.
 
     Parameters
     ----------
@@ -99,7 +82,7 @@ def printable(text: str) -> str:
     Returns
     -------
     str
-        As long, without line ends and other controls.
+        Text of the same length without line ends and other control characters.
 
     Examples
     --------
@@ -136,31 +119,49 @@ def text_of(expression: Expression) -> str:
     return expression.fold(_column, _call)[0]
 
 
+def written_form(operator: Operator) -> Infix | Prefix | None:
+    """Return how an operator is written in text, None for a call with arguments in parentheses."""
+    return operator.text if isinstance(operator, BuiltInOperator) else None
+
+
+def bracket_levels(operator: Operator, n_operands: int) -> Brackets:
+    """Return the precedence of an operator's text and the least one of each operand."""
+    form = written_form(operator)
+    if form is None:
+        return Brackets(Precedence.ATOM, (Precedence.ANY,) * n_operands)
+    level = form.precedence
+    if isinstance(form, Prefix):
+        return Brackets(level, (level,))
+    # Operators of one level read from the left; a comparison has none beside it.
+    above = Precedence(level + 1)
+    return Brackets(level, (above if level == Precedence.COMPARISON else level, above))
+
+
 def enclose(text: str, precedence: int, at_least: int, form: str = "({})") -> str:
     """Put text in parentheses if it binds less tightly than its place asks for."""
     return text if precedence >= at_least else form.format(text)
 
 
-def _column(node: Column) -> tuple[str, int]:
+def _column(node: Column) -> tuple[str, Precedence]:
     """Write a column."""
-    return quote_name(node.name), ATOM
+    return quote_name(node.name), Precedence.ATOM
 
 
-def _call(node: Call, parts: list[tuple[str, int]]) -> tuple[str, int]:
+def _parameter(node: Call) -> str:
+    """Write the level in quotes, or the number, that an operator compares with."""
+    return node.label if node.operator.has_number else "'" + node.label.replace("'", "''") + "'"
+
+
+def _call(node: Call, parts: list[tuple[str, Precedence]]) -> tuple[str, Precedence]:
     """Write an operator around its written arguments."""
-    name = node.name
-    if node.operator.has_number:
-        parts = [*parts, (node.label, ATOM)]
-    if name in INFIX:
-        symbol, level = INFIX[name]
-        # Operators of one level read from the left; a comparison has none beside it.
-        left = enclose(*parts[0], level + 1 if level == COMPARISON else level)
-        return f"{left} {symbol} {enclose(*parts[1], level + 1)}", level
-    if name in PREFIX:
-        symbol, level = PREFIX[name]
-        return symbol + enclose(*parts[0], level), level
-    if node.operator.has_level:
-        label = node.label.replace("'", "''")
-        return f"{parts[0][0]} is '{label}'", COMPARISON
-    name = name if node.operator.opcode is not None else quote_name(name)
-    return f"{name}({', '.join(text for text, _ in parts)})", ATOM
+    if node.operator.has_parameter:
+        parts = [*parts, (_parameter(node), Precedence.ATOM)]
+    own, wanted = bracket_levels(node.operator, len(parts))
+    written = [enclose(*part, level) for part, level in zip(parts, wanted, strict=True)]
+    form = written_form(node.operator)
+    if form is None:
+        name = node.name if node.operator.opcode is not None else quote_name(node.name)
+        return f"{name}({', '.join(written)})", own
+    if isinstance(form, Prefix):
+        return form.sign + written[0], own
+    return f" {form.sign} ".join(written), own

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from featurewright.engine.compiled_grammar import user_operators
 from featurewright.engine.operator_lists import tells_nothing_new_exchanged
 from featurewright.expressions import Domain, Operator, accepts, operator_opcode
-from featurewright.expressions.opcodes import END, IS
+from featurewright.expressions.builtin import IS
+from featurewright.expressions.opcodes import END, operator_symbol
 
 BLOCK = 1024  # candidates of a block, at most a few more than its first operand has partners
 
@@ -98,7 +99,7 @@ class Candidates:
         second = np.concatenate(rows)
         out[:, 0] = first
         if operator.has_level:
-            out[:, 1] = -1 - (IS | (second << 8))
+            out[:, 1] = operator_symbol(IS, second)
         elif operator.arity == 1:
             out[:, 1] = -1 - opcode
         else:

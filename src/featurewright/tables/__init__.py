@@ -1,7 +1,7 @@
-"""The one door in: any frame or array becomes a typed matrix, names and a target."""
+"""Reading data: any frame or array becomes a typed matrix, a schema and a target."""
 
-from featurewright.tables.door import (
-    FLOAT_MAX,
+from featurewright.expressions.opcodes import FLOAT_MAX
+from featurewright.tables.read import (
     apply_table,
     check_range,
     encode,

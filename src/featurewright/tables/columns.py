@@ -1,4 +1,4 @@
-"""One column of a data frame: which domain it has, and its values as floats."""
+"""The domain of one column of a data frame, and its values as floats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from featurewright.tables.schema import Levels
 
 
 class Content(Enum):
-    """What a column was found to hold."""
+    """Kind of the values of a column."""
 
     NOTHING = "nothing"
     NUMBERS = "numbers"
@@ -31,7 +31,7 @@ _NUMBER_TYPES = (Real, Decimal, *_BOOLEAN_TYPES)
 
 
 def content_of(name: str, series: nw.Series) -> Content:
-    """Tell what a column holds, or refuse it with a sentence that names it."""
+    """Return the kind of a column's values; refuse those that cannot be read."""
     dtype = series.dtype
     if series.null_count() == len(series):
         return Content.NOTHING
@@ -47,7 +47,7 @@ def content_of(name: str, series: nw.Series) -> Content:
 
 
 def _content_of_objects(name: str, series: nw.Series) -> Content:
-    """Look at the Python types in a column of objects."""
+    """Return the kind of a column of objects, by the Python types in it."""
     types = set(map(type, series.drop_nulls().to_list()))
     for found in sorted(types, key=lambda found: found.__name__):
         if not issubclass(found, _NUMBER_TYPES + _LABEL_TYPES):
@@ -60,7 +60,7 @@ def _content_of_objects(name: str, series: nw.Series) -> Content:
 
 
 def _refusal(name: str, problem: str) -> str:
-    """Say that a column cannot be read, and what to do."""
+    """Return the error message for a column that cannot be read."""
     return (
         f"Column {name!r} {problem}, but numbers, booleans, strings or categories are expected: "
         "turn it into one or more such columns, or leave it out."
@@ -71,14 +71,14 @@ def learn_column(name: str, series: nw.Series) -> tuple[Domain, Levels | None]:
     """Learn the domain of a column and, for a Category, its levels."""
     content = content_of(name, series)
     if content is Content.NOTHING:
-        # The empty tuple remembers that nothing is known, so that text may arrive later.
+        # The empty tuple marks that nothing is known yet, so that later tables may hold text.
         return Domain.REAL, None if series.dtype.is_numeric() else ()
     if content is Content.NUMBERS:
         return Domain.REAL, None
     if content is Content.BOOLEANS:
         return Domain.BOOLEAN, None
     present = series.drop_nulls()
-    # Not for objects, where it would make one of True and 1.
+    # Not for objects, where True and 1 would become one value.
     labels = present if series.dtype == nw.Object else present.unique()
     keys = set(map(label_key, labels.to_list()))
     return Domain.CATEGORY, tuple(label for _, label in sorted(keys))
@@ -87,7 +87,7 @@ def learn_column(name: str, series: nw.Series) -> tuple[Domain, Levels | None]:
 def encode_column(
     name: str, series: nw.Series, domain: Domain, levels: Levels | None
 ) -> NDArray[np.float64]:
-    """Turn a column into floats under a learned domain and learned levels."""
+    """Convert a column to floats under a learned domain and learned levels."""
     content = content_of(name, series)
     if content is Content.NOTHING or levels == ():
         return np.full(len(series), np.nan)
@@ -131,7 +131,7 @@ def _floats(name: str, series: nw.Series) -> NDArray[np.float64]:
 
 
 def out_of_range(name: str, what: str) -> str:
-    """Say that a number is infinite or too large for the engine."""
+    """Return the error message for a number that is infinite or beyond float32."""
     return (
         f"Column {name!r} contains {what}, but finite numbers between -3.4e38 and 3.4e38 are "
         "expected: replace infinity and such large values by missing values (NaN) or rescale."
@@ -139,12 +139,12 @@ def out_of_range(name: str, what: str) -> str:
 
 
 def _codes(series: nw.Series, levels: Levels) -> NDArray[np.float64]:
-    """Look the labels up; labels not among the levels are missing."""
+    """Return the code of each label; a label that is not among the levels is missing."""
     keyed = {label_key(level): float(code) for code, level in enumerate(levels)}
     values = series.to_list()
     found: Iterable[float]
     if series.dtype == nw.Object:
-        # True and 1 are one key of a dict, so every object is looked up with its kind.
+        # True and 1 are the same key of a dict, so objects are looked up with their kind.
         present = ~series.is_null().to_numpy()
         found = (
             keyed.get(label_key(value), np.nan) if there else np.nan
@@ -158,7 +158,7 @@ def _codes(series: nw.Series, levels: Levels) -> NDArray[np.float64]:
 
 
 def label_key(value: object) -> tuple[str, object]:
-    """Give a label its kind and canonical value: what labels are compared and sorted by.
+    """Return the kind and the canonical value of a label, by which labels compare and sort.
 
     The kind keeps True, 1 and "1" apart; 1 and 1.0 are one label. Labels of other types, such as
     the intervals of a binned column, become their text.

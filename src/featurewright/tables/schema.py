@@ -1,4 +1,4 @@
-"""What is learned about the columns of a table when a model is fitted."""
+"""The schema of a table: what is learned about its columns when a model is fitted."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Schema:
     names : tuple of str
         One name per column; ``"x0"``, ``"x1"``, ... where the table had none.
     given_names : bool
-        True where the names came with the table.
+        Whether the names came with the table.
     domains : ndarray of int8
         One `Domain` per column.
     levels : tuple
         Per column None, or for a Category column the tuple of its labels in the order of their
-        codes. The empty tuple marks a column of text in which nothing was present: it is a Real
-        column which is always missing.
+        codes. The empty tuple marks a column of text without a single value: it counts as a Real
+        column that is always missing.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Schema:
     levels: tuple[Levels | None, ...]
 
     def __post_init__(self) -> None:
-        """Own the domains and forbid writing to them, since a schema is shared by many trees."""
+        """Copy the domains and make them read-only: many trees share a schema."""
         domains = np.array(self.domains, dtype=np.int8)
         domains.flags.writeable = False
         object.__setattr__(self, "domains", domains)
@@ -58,13 +58,13 @@ class Schema:
 
     @property
     def is_numeric(self) -> bool:
-        """True where no column is a Category."""
+        """Whether no column is a Category."""
         return not bool(np.any(self.domains == Domain.CATEGORY))
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedTable:
-    """A table that came through the door already, for learners that train inside another one.
+    """A table that has been encoded already, for learners that train inside another one.
 
     Parameters
     ----------
@@ -104,5 +104,5 @@ def check_input_names(schema: Schema, names: Any) -> None:
 
 
 def generated_names(n_columns: int) -> tuple[str, ...]:
-    """Name the columns of a table without names as scikit-learn does."""
+    """Return scikit-learn's names for the columns of a table without names."""
     return tuple(f"x{index}" for index in range(n_columns))

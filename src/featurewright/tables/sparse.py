@@ -1,4 +1,4 @@
-"""Sparse tables: for methods that only multiply, and so need no dense matrix."""
+"""Read sparse tables, for methods that need no dense matrix."""
 
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ def _check_stored(matrix: Any) -> None:
     if np.isnan(value):
         raise ValueError(
             f"Column 'x{column}' of a sparse table contains NaN, but only numbers are expected "
-            "there: fill it, or pass a dense table, in which missing values are welcome."
+            "there: fill it, or pass a dense table, which may have missing values."
         )
     raise ValueError(out_of_range(f"x{column}", "infinity" if np.isinf(value) else f"{value:g}"))
 
 
 def is_sparse(X: Any) -> bool:
-    """Tell whether a table is a SciPy sparse matrix or array.
+    """Whether a table is a SciPy sparse matrix or array.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Targets and weights: what a model is taught, as arrays of plain numbers."""
+"""Read targets and weights as arrays of numbers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class MultiTarget:
     codes : ndarray of int32, shape (n_rows, n_outputs)
         Position of each label in the classes of its column.
     multilabel : bool
-        True for an indicator matrix: every column says 0 or 1.
+        Whether it is an indicator matrix, in which every column is 0 or 1.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class MultiTarget:
 
 
 def holds_numbers(y: Any) -> bool:
-    """Tell whether a target is one of numbers, as scikit-learn does: some are not whole.
+    """Whether a target is of numbers rather than classes: as in scikit-learn, some are not whole.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def holds_numbers(y: Any) -> bool:
     """
     values = as_array(y)
     _check_present(values)
-    with np.errstate(invalid="ignore"):  # very large numbers are compared with whole ones
+    with np.errstate(invalid="ignore"):  # scikit-learn casts very large numbers to integers
         return str(type_of_target(values, input_name="y")).startswith("continuous")
 
 
@@ -105,7 +105,7 @@ def read_classes(y: Any, n_rows: int | None = None) -> ClassTarget | MultiTarget
     Returns
     -------
     ClassTarget or MultiTarget
-        The second for a label indicator matrix and for several columns of classes.
+        A `MultiTarget` for a label indicator matrix and for several columns of classes.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def read_classes(y: Any, n_rows: int | None = None) -> ClassTarget | MultiTarget
         classes, codes = np.unique(column_or_1d(labels, warn=True), return_inverse=True)
         return ClassTarget(classes, codes.astype(np.int32))
     if kind not in ("multilabel-indicator", "multiclass-multioutput"):
-        # scikit-learn's own sentence for a target that is not made of classes
+        # raises scikit-learn's error for a target that is not of classes
         check_classification_targets(labels)
     columns = [np.unique(column, return_inverse=True) for column in labels.T]
     return MultiTarget(
@@ -146,7 +146,7 @@ def read_numbers(
     n_rows : int, optional
         Number of rows of the table, to be checked.
     reader, instead : str
-        Who expects numbers, and what else to do where there are none, for the error.
+        For the error: who expects numbers, and what to do if there are none.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def read_numbers(
 
 
 def check_length(y: Any, n_rows: int) -> None:
-    """Refuse a target of another length than the table, where it is not read any further.
+    """Refuse a target of another length than the table; for targets that are not read.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     Returns
     -------
     ndarray of shape (n_rows,) or None
-        None where no weights were given.
+        None if no weights were given.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def apply_class_weight(
     Returns
     -------
     ndarray of shape (n_rows,) or None
-        None where there are no weights of either kind.
+        None if there are no weights of either kind.
 
     Examples
     --------
@@ -289,7 +289,7 @@ def apply_class_weight(
 
 
 def as_array(values: Any, name: str = "y") -> NDArray[Any]:
-    """Turn any array-like into a NumPy array of one or two dimensions."""
+    """Convert any array-like to a NumPy array of one or two dimensions."""
     if values is None:
         raise ValueError(
             f"This estimator requires {name} to be passed, but the target {name} is None."
@@ -304,7 +304,7 @@ def as_array(values: Any, name: str = "y") -> NDArray[Any]:
     else:
         array = np.asarray(values)
         if array.dtype.kind in "US" and isinstance(values, list | tuple):
-            # NumPy makes text of what is missing too.
+            # NumPy would turn None and NaN into text.
             labels = np.array(values, dtype=object)
             array = labels if any(map(is_missing, labels.ravel())) else array
     if array.dtype.kind == "O" and all(isinstance(value, Decimal) for value in array.ravel()):
@@ -344,7 +344,7 @@ def _check_length(name: str, values: NDArray[Any], n_rows: int | None) -> None:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a value is None, NaN, or what data frames have for them."""
+    """Whether a value is None, NaN, or the missing value of a data frame."""
     return (
         value is None
         or type(value).__name__ in ("NAType", "NaTType")
@@ -355,7 +355,7 @@ def is_missing(value: Any) -> bool:
 def _check_present(values: NDArray[Any]) -> None:
     """Refuse a target with missing or infinite values."""
     if values.dtype.kind == "f":
-        with np.errstate(all="ignore"):  # the check adds up, and very large targets overflow
+        with np.errstate(all="ignore"):  # the check sums up, and very large targets overflow
             assert_all_finite(values, input_name="y")
     elif values.dtype.kind == "O":
         for value in values.ravel():

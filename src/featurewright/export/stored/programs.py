@@ -11,7 +11,8 @@ import numpy.typing as npt
 from featurewright.engine.compiled_grammar import user_operators
 from featurewright.export.stored.errors import broken
 from featurewright.expressions import OPERATORS, Domain, Operator, operator_opcode
-from featurewright.expressions.opcodes import END, IS, MAX_OPCODE
+from featurewright.expressions.builtin import IS
+from featurewright.expressions.opcodes import END, MAX_OPCODE, symbol_opcode, symbol_parameter
 from featurewright.expressions.operators import MAX_ARITY
 from featurewright.tables import Schema
 
@@ -57,14 +58,16 @@ def check_programs(
         tops[pushing] += 1
         rows = np.flatnonzero(going & (symbols < 0))
         if len(rows):
-            _apply(table, schema, -1 - symbols[rows], rows, (stacks, sources, tops))
+            _apply(table, schema, symbols[rows], rows, (stacks, sources, tops))
     _refuse_if(tops != 1, "does not end with one value")
 
 
-def _apply(table: _Table, schema: Schema, codes: Integers, rows: Integers, stack: _Stacks) -> None:
+def _apply(
+    table: _Table, schema: Schema, symbols: Integers, rows: Integers, stack: _Stacks
+) -> None:
     """Apply one operator on each of some stacks."""
     stacks, sources, tops = stack
-    opcodes, parameters = codes & MAX_OPCODE, codes >> 8
+    opcodes, parameters = symbol_opcode(symbols), symbol_parameter(symbols)
     arity = table.arity[opcodes]
     _refuse_if(arity == 0, "applies an operator that there is not")
     first = tops[rows] - arity

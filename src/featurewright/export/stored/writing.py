@@ -79,7 +79,7 @@ class Writer:
             return {"kind": "scalar", "dtype": value.dtype.str, "hex": value.tobytes().hex()}
         if made in CHOICES.values():
             return {"kind": "choice", "class": made.__name__, "value": value.value}
-        if made is Operator:
+        if isinstance(value, Operator):
             return {
                 "kind": "operator",
                 "name": value.name,

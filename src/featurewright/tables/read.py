@@ -1,4 +1,4 @@
-"""The one way in for data: any frame or array becomes a matrix of floats and a schema."""
+"""Read any frame or array as a matrix of floats and a schema."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from featurewright.expressions.domains import Domain
+from featurewright.expressions.opcodes import FLOAT_MAX
 from featurewright.tables.columns import (
     check_zero_one,
     encode_column,
@@ -24,9 +25,6 @@ from featurewright.tables.columns import (
     out_of_range,
 )
 from featurewright.tables.schema import EncodedTable, Schema, generated_names
-
-# Expressions are evaluated in float32, so a larger number in the input would be infinite there.
-FLOAT_MAX = float(np.finfo(np.float32).max)
 
 Matrix = NDArray[np.floating]
 Order = Literal["C", "F"]
@@ -64,7 +62,7 @@ def learn_schema(X: Any) -> Schema:
 
 
 def encode(schema: Schema, X: Any, dtype: DTypeLike = np.float64, *, order: Order = "C") -> Matrix:
-    """Turn a table into a matrix of floats under a learned schema.
+    """Convert a table to a matrix of floats under a learned schema.
 
     Missing values are NaN; a Boolean is 0 or 1; a Category is the code of its label, and a label
     not seen before is missing.
@@ -182,8 +180,8 @@ def apply_table(
     order : {"C", "F"}, default="C"
         Memory order of the matrix; descending trees reads rows.
     any_range : bool, default=False
-        Leave it to the caller to find infinite numbers in an array and to pass it to
-        `check_range`, where looking for them first would be a good part of the work.
+        Whether to skip the check for infinite numbers in an array. The caller then has to find
+        them, and to call `check_range`; on small inputs the check takes a good part of the time.
 
     Returns
     -------
@@ -225,7 +223,7 @@ def _read_array(
     order: Order,
     any_range: bool = False,
 ) -> Matrix:
-    """Let scikit-learn convert an array, then refuse what the engine cannot hold."""
+    """Convert an array with scikit-learn, then refuse numbers beyond float32."""
     if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
         raise TypeError(
             f"X has the dtype {X.dtype}, but numbers are expected: turn dates and durations into "
@@ -240,7 +238,7 @@ def _read_array(
 
 
 def _writable(matrix: Matrix, order: Order) -> Matrix:
-    """Copy a read-only matrix: compiled kernels would be compiled a second time for its type."""
+    """Return a matrix, or a copy if it is read-only: that is another type to compiled code."""
     return matrix if matrix.flags.writeable else matrix.copy(order=order)
 
 
@@ -249,21 +247,30 @@ def check_range(
     original: Callable[[int, int], Any] | None = None,
     names: tuple[str, ...] | None = None,
 ) -> None:
-    """Refuse infinite and too large numbers, naming the first column that has one."""
+    """Refuse infinite numbers and those beyond float32, naming the first column that has one.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_rows, n_columns)
+        The values.
+    original : callable, optional
+        Returns a value as it came, before the conversion, by its row and column.
+    names : tuple of str, optional
+        Names of the columns; generated ones if not given.
+    """
     flat = matrix.ravel(order="K")
     with np.errstate(over="ignore", invalid="ignore"):
         # One fast pass over the usual table: a small sum of squares has no large term. Unlike dot,
         # einsum starts no threads, which on a busy machine wait longer than the sum takes.
         if np.einsum("i,i->", flat, flat) <= FLOAT_MAX:
             return
-        # The two extremes need no memory of their own; fmin and fmax step over missing values.
+        # The two extremes need no second matrix; fmin and fmax ignore missing values.
         lowest, highest = np.fmin.reduce(matrix, axis=None), np.fmax.reduce(matrix, axis=None)
     if not (lowest < -FLOAT_MAX or highest > FLOAT_MAX):
         return
     bad = np.abs(matrix) > FLOAT_MAX
     column = int(np.flatnonzero(bad.any(axis=0))[0])
     row = int(np.flatnonzero(bad[:, column])[0])
-    # The number as it came, before the conversion, where that is known.
     value = float(original(row, column) if original else matrix[row, column])
     text = "infinity (inf)" if np.isinf(value) else f"{value:g}"
     name = names[column] if names is not None else f"x{column}"
@@ -271,7 +278,7 @@ def check_range(
 
 
 def _array_schema(X: Any, matrix: Matrix) -> Schema:
-    """Describe an array: every column Real, or Boolean in an array of booleans."""
+    """Return the schema of an array: all Real, or all Boolean in an array of booleans."""
     n_columns = matrix.shape[1]
     boolean = getattr(X, "dtype", None) == np.bool_
     return Schema(
@@ -299,9 +306,9 @@ def _check_array_domains(schema: Schema, matrix: Matrix) -> Matrix:
 
 
 def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    """Wrap a data frame; None for anything else."""
+    """Return a data frame wrapped by narwhals, None for anything else."""
     if nw.dependencies.is_numpy_array(X):
-        return None  # the commonest case, and by far the cheapest to tell
+        return None  # the most common case, and the cheapest to recognise
     if nw.dependencies.is_into_dataframe(X):
         _check_unique(X.column_names if nw.dependencies.is_pyarrow_table(X) else X.columns)
     wrapped = nw.from_native(X, pass_through=True)
@@ -327,7 +334,7 @@ def _check_unique(names: Iterable[object]) -> None:
 
 
 def _check_not_empty(shape: tuple[int, int]) -> None:
-    """Refuse a frame without rows or columns in the words scikit-learn has for arrays."""
+    """Refuse a frame without rows or columns, with scikit-learn's message for arrays."""
     for what, size in zip(("sample", "feature"), shape, strict=True):
         if size == 0:
             raise ValueError(
@@ -345,7 +352,7 @@ def _check_width(schema: Schema, n_columns: int) -> None:
 
 
 def _frame_schema(frame: nw.DataFrame[Any]) -> Schema:
-    """Learn every column of a frame."""
+    """Learn the schema of a frame."""
     columns = list(frame.columns)
     given = [isinstance(name, str) for name in columns]
     if any(given) and not all(given):
@@ -366,7 +373,7 @@ def _frame_schema(frame: nw.DataFrame[Any]) -> Schema:
 
 
 def _share_levels(schema: Schema) -> Schema:
-    """Give all Category columns one list of levels."""
+    """Return a schema whose Category columns share one list of levels."""
     keys = {label_key(label) for levels in schema.levels for label in levels or ()}
     joint = tuple(label for _, label in sorted(keys))
     return replace(
@@ -381,7 +388,7 @@ def _share_levels(schema: Schema) -> Schema:
 def _read_frame(
     frame: nw.DataFrame[Any], schema: Schema, dtype: np.dtype[Any], order: Order
 ) -> Matrix:
-    """Convert a frame at once where all its columns are plain numbers, else column by column."""
+    """Convert a frame in one step if all its columns are plain numbers, else by columns."""
     matrix = _convert_at_once(frame, schema, dtype, order)
     if matrix is None:
         matrix = np.empty(frame.shape, dtype=dtype, order=order)
@@ -401,7 +408,7 @@ def _read_frame(
 def _convert_at_once(
     frame: nw.DataFrame[Any], schema: Schema, dtype: np.dtype[Any], order: Order
 ) -> Matrix | None:
-    """Convert a frame of plain numbers in one step; None where a column needs care."""
+    """Convert a frame of plain numbers in one step; return None for any other frame."""
     if np.any(schema.domains != Domain.REAL) or any(levels == () for levels in schema.levels):
         return None
     if not all(kind.is_float() or kind.is_integer() for kind in frame.schema.dtypes()):
