@@ -31,7 +31,7 @@ _NO_KEYS = np.empty(0, np.uint64)
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """GrownTree trees, one after the other.
+    """Grown trees, one after the other.
 
     Attributes
     ----------
