@@ -29,5 +29,15 @@ def test_table_holds_every_opcode_once() -> None:
     assert all(0 <= opcode < opcodes.FIRST_USER for opcode in constants.values())
 
 
+def test_opcodes_in_model_files_keep_their_meaning() -> None:
+    stored = (
+        *("add", "sub", "mul", "div", "neg", "abs", "square", "sqrt", "log", "exp", "reciprocal"),
+        *("min", "max", "gaussian", "and", "or", "xor", "not", "less", "less_equal", "greater"),
+        *("greater_equal", "equal", "is", "at_least", "at_most", "over"),
+    )
+    # The engine's fast path also packs two of the first four opcodes into four bits.
+    assert [OPERATORS[name].opcode for name in stored] == list(range(len(stored)))
+
+
 def test_float_max_is_that_of_float32() -> None:
     assert float(np.finfo(np.float32).max) == opcodes.FLOAT_MAX
