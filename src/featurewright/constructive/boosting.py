@@ -500,7 +500,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
         self.classes_ = target.classes
         if len(target.classes) < 2:
             raise ValueError(
-                "y has one class only, but boosting needs two or more to tell apart: "
+                "y has one class only, but boosting needs two or more classes: "
                 f"{target.classes[0]!r} is the only label."
             )
         weights = apply_class_weight(
@@ -518,7 +518,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
         return self._boost(matrix, operators, make_loss, row_weights, target.codes)
 
     def _shares(self, raw: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Turn raw scores into class probabilities."""
+        """Return class probabilities from raw scores."""
         if self._votes:
             shares = expit(2 * raw)
             return shares / shares.sum(axis=1, keepdims=True)
@@ -706,7 +706,7 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
         return self._boost(matrix, operators, make_loss, weights, None)
 
     def _unscale(self, raw: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Bring scores back to the target's own scale."""
+        """Return scores on the target's own scale."""
         return from_units(raw[:, 0] * self._scale[0] + self._center[0], self._unit)
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:

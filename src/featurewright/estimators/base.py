@@ -230,7 +230,7 @@ class ConstructiveLearner(DeclaredParameters, TransformerMixin, BaseEstimator):
     def _multi_target(
         self, target: MultiTarget, weights: npt.NDArray[np.float64] | None
     ) -> tuple[Target, dict[str, Any]]:
-        """Turn several class columns into indicator columns whose variance is summed."""
+        """Return indicator columns for several class columns; their variances are added."""
         if self.class_weight is not None:
             raise ValueError(
                 "class_weight is not supported for several targets; weigh rows with sample_weight."

@@ -151,7 +151,7 @@ class Limits:
 
 
 def make_settings(limits: Limits, construction: Construction, n_rows: int, **scoring: Any) -> Any:
-    """Make the engine's settings record from limits and the way splits are scored."""
+    """Return the engine's settings: the limits of growing and how splits are scored."""
     depth, leaves, halving = limits.max_depth, limits.max_leaf_nodes, limits.halving
     min_rows = rows_or_share("min_samples_leaf", limits.min_samples_leaf, n_rows, 1)
     min_split = rows_or_share("min_samples_split", limits.min_samples_split, n_rows, 2)

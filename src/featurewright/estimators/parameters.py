@@ -28,7 +28,7 @@ class Parameter:
     Parameters
     ----------
     kind : str
-        What it may be, as a docstring says it; the default is added from the constructor.
+        What it may be, in the words of a docstring; the default is added from the constructor.
     text : str
         What it does.
     check : callable
@@ -182,17 +182,17 @@ def raw_columns(max_features: Any, n_columns: int, rounding: Callable[[float], i
 
 
 def choice(*allowed: Any) -> Check:
-    """Make a check for one of some values."""
+    """Return a check for one of some values."""
     return lambda name, value: one_of(name, value, allowed)
 
 
 def whole(least: int, *, most: int | None = None) -> Check:
-    """Make a check for a whole number."""
+    """Return a check for a whole number."""
     return lambda name, value: whole_number(name, value, least, most=most)
 
 
 def whole_or_auto(least: int) -> Check:
-    """Make a check for a whole number or "auto"."""
+    """Return a check for a whole number or "auto"."""
 
     def check(name: str, value: Any) -> None:
         if not (isinstance(value, str) and value == "auto"):
@@ -202,12 +202,12 @@ def whole_or_auto(least: int) -> Check:
 
 
 def real(*, above: float | None = None, least: float | None = None) -> Check:
-    """Make a check for a finite number."""
+    """Return a check for a finite number."""
     return lambda name, value: number(name, value, above=above, least=least)
 
 
 def within(interval: str) -> Check:
-    """Make a check for a number in an interval, written such as "(0, 1]"."""
+    """Return a check for a number in an interval, written such as "(0, 1]"."""
     low, high = map(float, interval[1:-1].split(","))
 
     def check(name: str, value: Any) -> None:
@@ -221,12 +221,12 @@ def within(interval: str) -> Check:
 
 
 def rows(least: int) -> Check:
-    """Make a check for a number of rows or a share of them."""
+    """Return a check for a number of rows or a share of them."""
     return lambda name, value: rows_or_share(name, value, least, least)
 
 
 def optional(check: Check) -> Check:
-    """Make a check that lets None pass."""
+    """Return a check that lets None pass."""
     return lambda name, value: None if value is None else check(name, value)
 
 

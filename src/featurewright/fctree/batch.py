@@ -212,7 +212,7 @@ class _Best:
 
 @documented()
 class BatchConstructor(ConstructiveLearner):
-    """Apply every operator to every column and pair, and keep what parts all rows best.
+    """Apply every operator to every column and pair, and keep what separates all rows best.
 
     The number of candidates grows with the square of the number of columns. They are scored a block
     at a time, and only the best are kept in memory. `FCTreeClassifier` looks at far fewer.

@@ -40,8 +40,8 @@ def load_pyplot() -> Any:
 class ProjectionDisplay:
     """Projections onto two dimensions of the table and of its encoding, side by side.
 
-    Classes that overlap in the table may come apart in the encoding. Rows that the encoder was
-    fitted on come apart more than new ones do: show held-out rows.
+    Classes that overlap in the table may be separated in the encoding. Rows that the encoder was
+    fitted on are separated better than new ones: show held-out rows.
 
     Parameters
     ----------
@@ -373,7 +373,7 @@ class KernelMapDisplay:
         estimator : ForestPathEncoder
             Fitted.
         X : array-like or data frame of shape (n_samples, n_features)
-            Rows that say how far the map reaches.
+            Rows whose range the map covers.
         point : array-like of shape (n_features,) or table of one row
             The point. Columns that are not drawn keep its values everywhere.
         columns : pair of int or str, default=(0, 1)

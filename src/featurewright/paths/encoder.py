@@ -64,7 +64,7 @@ class ForestPathEncoder(GrownEnsemble):
     """Encode rows by the nodes that they pass in the trees of a random forest.
 
     Every node of every tree is a column, and a row has a 1 at each node on its way from the root to
-    a leaf. The result is sparse, and made for the task: rows that the trees tell apart late, if at
+    a leaf. The result is sparse, and made for the task: rows that the trees separate late, if at
     all, have much in common. Linear models, nearest neighbours and support vector machines can work
     with it directly, or with its kernel.
 
@@ -88,8 +88,8 @@ class ForestPathEncoder(GrownEnsemble):
     n_nodes_ : int
         Nodes of all trees.
     history_ : list of dict
-        With "auto", the mean change of the kernel matrix (`change`) after so many trees
-        (`n_trees`).
+        With "auto", the mean change of the kernel matrix (`change`) after a number of
+        trees (`n_trees`).
     feature_importances_ : ndarray of shape (n_features_in_,)
         Share of the gain of all splits of each input column.
     forest_ : Forest
@@ -304,8 +304,8 @@ class ForestPathEncoder(GrownEnsemble):
     ) -> npt.NDArray[np.float64]:
         """Measure how much pairs of rows have in common.
 
-        Worked out from the leaves that rows reach, without the encoding, and whatever `encode` and
-        `n_hash` say. The method itself can be the kernel of a support vector machine; to validate
+        Computed from the leaves that rows reach, without the encoding: `encode` and `n_hash` do not
+        matter. The method itself can be the kernel of a support vector machine; to validate
         one by folds, fit the encoder inside each fold (the guide has the recipe), since the kernel
         of an encoder that was fitted on all rows knows the held-out ones.
 

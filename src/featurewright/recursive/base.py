@@ -114,7 +114,7 @@ class Rows:
     weights: Weights
 
     def take(self, rows: npt.NDArray[np.intp]) -> Rows:
-        """Take some of the rows."""
+        """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         return Rows(self.columns[rows], self.target[rows], weights)
 

@@ -52,7 +52,7 @@ def learn_inputs(matrix: Any, schema: Schema, scale: str | None) -> Inputs:
     points = Points(**learn_points(seen, schema))
     shift, span = _spread(matrix if is_sparse(matrix) else points.expand(matrix), scale)
     known = span > _LEAST_SPAN
-    # A constant column says nothing: a factor of zero keeps its size out of every component.
+    # A constant column has no information: a factor of zero keeps it out of every component.
     factor = np.where(known, 1.0 / np.where(known, span, 1.0), 0.0)
     return Inputs(**vars(points), shift=shift, factor=factor)
 
