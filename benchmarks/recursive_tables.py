@@ -11,7 +11,7 @@ from plots import draw_curves, drawing
 from runner import NO_VALUE, Settings, Store, column, markdown_table, mean_and_error, show
 from significance import wilcoxon_sentence
 
-from featurewright.recursive.schedule import plan_sizes
+from featurewright.recursive.steps import plan_sizes
 
 # The published sizes where they are not those of keep="auto".
 SCHEDULES = {"glass": (5, 2), "letter": (12, 9, 5, 2), "olivetti_faces": (720, 509, 430, 375)}

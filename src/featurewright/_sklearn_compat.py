@@ -9,9 +9,9 @@ from sklearn import get_config
 
 
 def sparse_container() -> Any:
-    """Give the class of sparse results: a matrix, or an array where scikit-learn is set to it.
+    """Return the class of sparse results: a matrix, or an array where scikit-learn is set to it.
 
-    Versions before 1.9 know no such setting and give matrices.
+    Versions before 1.9 have no such setting and return matrices.
     """
     interface = get_config().get("sparse_interface", "spmatrix")
     return sparse.csr_array if interface == "sparray" else sparse.csr_matrix

@@ -8,10 +8,9 @@ from scipy import sparse
 from tests.engine.grown import NO_USERS, make_forest
 from tests.naive import paths as naive
 
-from featurewright.paths import affinity
-from featurewright.paths.affinity import KINDS, multiply_encodings, share_paths
-from featurewright.paths.encoding import LeafSource, all_trees, write_rows
-from featurewright.paths.numbering import number_forest
+from featurewright.paths import kernel
+from featurewright.paths.encoding import LeafSource, all_trees, number_forest, write_rows
+from featurewright.paths.kernel import KINDS, multiply_encodings, share_paths
 
 
 def test_places_and_what_neighbours_share():
@@ -74,8 +73,8 @@ def test_blocks_and_threads_change_nothing(kind, n_jobs, monkeypatch):
     forest, X = make_forest()
     leaves, numbering = forest.find_leaves(X, NO_USERS), number_forest(forest)
     whole = share_paths(leaves, leaves, numbering, kind, normalize=True)
-    monkeypatch.setattr(affinity, "_WIDTH", 16)
-    monkeypatch.setattr(affinity, "_ROWS", 33)
+    monkeypatch.setattr(kernel, "_WIDTH", 16)
+    monkeypatch.setattr(kernel, "_ROWS", 33)
     blocks = share_paths(leaves, leaves, numbering, kind, normalize=True, n_jobs=n_jobs)
     np.testing.assert_array_equal(blocks, whole)
     np.testing.assert_array_equal(whole, whole.T)
@@ -86,7 +85,7 @@ def test_deep_and_many_trees_do_not_overflow(monkeypatch):
     forest, X = make_forest()
     leaves, numbering = forest.find_leaves(X, NO_USERS), number_forest(forest)
     usual = share_paths(leaves, leaves, numbering, "path", normalize=False)
-    monkeypatch.setattr(affinity, "_LARGEST", (0, 0))
+    monkeypatch.setattr(kernel, "_LARGEST", (0, 0))
     np.testing.assert_array_equal(
         share_paths(leaves, leaves, numbering, "path", normalize=False), usual
     )

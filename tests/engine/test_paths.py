@@ -18,10 +18,10 @@ from featurewright.paths.encoding import (
     Seen,
     SpreadSource,
     all_trees,
+    number_forest,
     write_hashed,
     write_rows,
 )
-from featurewright.paths.numbering import number_forest
 
 
 def holey(X: np.ndarray, share: float, seed: int = 0) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -285,41 +285,6 @@ def test_a_useless_kernel_does_not_ruin_the_extended_forest():
     both = classifier(method="bagging", **useless).fit(rows[:400], y[:400])
     assert alone.score(rows[400:], y[400:]) < 0.75
     assert both.score(rows[400:], y[400:]) > 0.93
-
-
-@pytest.mark.parametrize(
-    ("make", "params", "message"),
-    [
-        (classifier, {"method": "forest"}, "method='forest' is not known"),
-        (classifier, {"n_estimators": 0}, "n_estimators=0 must be"),
-        (classifier, {"n_runs": 0}, "n_runs=0 must be"),
-        (classifier, {"n_estimators": 5, "n_runs": 6}, "n_runs=6 is more than n_estimators=5"),
-        (classifier, {"n_landmarks": -1}, "n_landmarks=-1 must be"),
-        (classifier, {"method": "kernel_only", "n_landmarks": 0}, "without any column"),
-        (classifier, {"estimator": LinearRegression()}, "is not a classifier"),
-        (regressor, {"estimator": LogisticRegression()}, "is not a regressor"),
-        (regressor, {"method": "adaboost"}, "is for classes"),
-        (regressor, {"class_weight": "balanced"}, "class_weight is for classifiers"),
-        (
-            classifier,
-            {"estimator": LogisticRegression(), "method": "random_forest"},
-            "has its own trees and takes no estimator",
-        ),
-        (
-            classifier,
-            {"estimator": KNeighborsClassifier(), "method": "adaboost"},
-            "takes no sample_weight, but boosting gives rows weights",
-        ),
-        (
-            classifier,
-            {"estimator": KNeighborsClassifier(), "class_weight": "balanced"},
-            "takes no sample_weight, but rows have weights",
-        ),
-    ],
-)
-def test_nonsense_is_refused(make, params, message):
-    with pytest.raises(ValueError, match=message):
-        make(**params).fit(X, Y)
 
 
 def test_weights_for_a_learner_that_takes_none():

@@ -102,21 +102,6 @@ def test_many_rows_need_little_memory():
     assert peak < found.nbytes + rows.nbytes + 10e6
 
 
-@pytest.mark.parametrize(
-    ("params", "words"),
-    [
-        ({"append": "no"}, "append='no' must be True or False"),
-        ({"scale": "standard"}, "scale='standard' must be True or False"),
-        ({"batched": 1}, "batched=1 must be True or False"),
-        ({"kernel": "rbf", "width": 2.0}, "width=2.0 belongs to kernel='gaussian'"),
-        ({"n_jobs": 0}, "n_jobs=0 must be a whole number other than 0, or None"),
-    ],
-)
-def test_wrong_parameters_of_features(params, words):
-    with pytest.raises(ValueError, match=words):
-        LandmarkKernelFeatures(**params).fit(NORMAL)
-
-
 def test_flags_of_numpy_are_flags():
     made = LandmarkKernelFeatures(2, append=np.False_, random_state=0).fit_transform(NORMAL)
     assert made.shape == (40, 2)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.clock import Clock
 from tests.paths.cases import make_classes, make_frame, make_table
 
 from featurewright import ForestPathEncoder
-from featurewright.paths.convergence import MAX_HELD_OUT
+from featurewright.engine import growth
+from featurewright.paths.encoder import MAX_HELD_OUT, hold_out
 
 X = make_table(150)
 PLANES = X[:, 0] + X[:, 1]
@@ -92,7 +94,6 @@ def test_auto_grows_until_the_kernel_stands_still():
 
 @pytest.mark.parametrize("missing", ["random", "spread"])
 def test_the_recorded_change_is_that_of_the_matrix(missing):
-    from featurewright.paths.convergence import hold_out
 
     table = make_table(150, 0.1)
     y = make_classes(table)
@@ -117,37 +118,18 @@ def test_auto_stops_at_the_most_trees_and_watches_some_rows():
     assert MAX_HELD_OUT == 1000
 
 
-def test_time_limit_gives_what_was_grown():
-    table = make_table(3000)
-    for n_estimators in (100_000, "auto"):
-        encoder = ForestPathEncoder(
-            n_estimators, max_time=0.3, step=5, tol=1e-12, max_estimators=10**5, random_state=0
-        )
-        encoder.fit(table, make_classes(table))
-        assert 1 <= encoder.n_estimators_ < 100_000
-        assert encoder.transform(table[:5]).shape == (5, encoder.n_nodes_)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"encode": "nodes"}, "encode='nodes' is not known"),
-        ({"hashing": "md5"}, "hashing='md5' is not known"),
-        ({"missing": "drop"}, "missing='drop' is not known"),
-        ({"n_hash": 0}, "n_hash=0 must be"),
-        ({"n_estimators": "many"}, "n_estimators='many' must be a whole number"),
-        ({"n_estimators": 0}, "n_estimators=0 must be"),
-        ({"n_estimators": "auto", "tol": 0}, "tol=0 must be"),
-        ({"n_estimators": "auto", "step": 0}, "step=0 must be"),
-        ({"n_estimators": "auto", "validation_fraction": 1.5}, "must lie below 1"),
-        ({"oob": True, "bootstrap": False}, "oob=True needs bootstrap=True"),
-        ({"criterion": "mse"}, "criterion='mse' is not known"),
-        ({"max_features": 0}, "leaves nothing to split on"),
-    ],
-)
-def test_bad_parameters_are_refused(params, message):
-    with pytest.raises(ValueError, match=message):
-        ForestPathEncoder(**params).fit(X, X[:, 0] > 0)
+@pytest.mark.parametrize(("n_estimators", "n_whole", "n_grown"), [(500, 7, 7), ("auto", 7, 1)])
+def test_time_limit_gives_what_was_grown(n_estimators, n_whole, n_grown, monkeypatch):
+    table = make_table(300)
+    clock = Clock(monkeypatch, "featurewright.paths.encoder")
+    clock.cut_trees_after(monkeypatch, growth, n_whole)
+    encoder = ForestPathEncoder(
+        n_estimators, max_time=10.0, step=5, tol=1e-12, max_estimators=10**5, random_state=0
+    )
+    encoder.fit(table, make_classes(table))
+    assert encoder.n_estimators_ == n_grown  # no time is left after the search for their number
+    assert [record["n_trees"] for record in encoder.history_] == ([7] if n_grown == 1 else [])
+    assert encoder.transform(table[:5]).shape == (5, encoder.n_nodes_)
 
 
 def test_bad_targets_are_refused():

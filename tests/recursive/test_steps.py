@@ -11,8 +11,7 @@ from sklearn.datasets import load_digits
 from tests.naive import recursive as naive
 
 from featurewright import RecursiveSelectiveTransformer
-from featurewright.recursive.schedule import plan_sizes, split_size
-from featurewright.recursive.steps import PROJECTIONS, rounded
+from featurewright.recursive.steps import PROJECTIONS, plan_sizes, rounded, split_size
 
 
 def scaled(X, train):

@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.datasets import load_iris, make_classification, make_regression
 
 from featurewright import RecursiveSelectiveTransformer
-from featurewright.recursive.naming import component_names, unique_names
 from featurewright.recursive.steps import Plane, Problem, is_stochastic, recurse
+from featurewright.recursive.transformer import component_names, unique_names
 
 IRIS, SPECIES = load_iris(return_X_y=True, as_frame=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[SPECIES]

@@ -9,8 +9,9 @@ from featurewright.constructive.forests import (
     ConstructiveExtraTreesRegressor,
     ConstructiveForestClassifier,
     ConstructiveForestRegressor,
+    ConstructiveTreeClassifier,
+    ConstructiveTreeRegressor,
 )
-from featurewright.constructive.trees import ConstructiveTreeClassifier, ConstructiveTreeRegressor
 
 __all__ = [
     "ConstructiveBoostingClassifier",

@@ -2,27 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from math import sqrt
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from joblib import effective_n_jobs
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.model_selection import train_test_split
 
-from featurewright.constructive.boosted import BoostedTrees
 from featurewright.constructive.losses import AdaBoostMH, LogLoss, Loss, SquaredError
-from featurewright.estimators.base import center_and_scale, from_units, in_units, plain_weights
-from featurewright.estimators.documentation import (
-    BOOSTED,
-    BOOSTED_SEARCH,
-    BOOSTING,
-    LIMITS,
-    OUTPUT,
-    THREADS,
-    documented,
+from featurewright.engine.forest import Forest, join
+from featurewright.engine.growth import (
+    BufferPool,
+    Job,
+    draw_sample,
+    grow_one,
+    leaf_of_rows,
+    load_kernels,
+    tree_seeds,
 )
-from featurewright.estimators.parameters import one_of
+from featurewright.engine.threads import Halt, run_in_threads
+from featurewright.estimators.base import (
+    ConstructiveLearner,
+    center_and_scale,
+    from_units,
+    in_units,
+    plain_weights,
+)
+from featurewright.estimators.construction import (
+    VOTE_HALVING_ROWS,
+    Construction,
+    Limits,
+    make_settings,
+    plan_construction,
+)
+from featurewright.estimators.parameters import (
+    Parameter,
+    choice,
+    documented,
+    keep_arguments,
+    optional,
+    real,
+    rows,
+    whole,
+    within,
+)
+from featurewright.estimators.progress import compilation_notice, progress
+from featurewright.estimators.shared_parameters import (
+    CLASS_WEIGHT,
+    FITTED,
+    GROWTH,
+    MAX_FEATURES,
+    OUTPUT,
+    RUNNING,
+    SEARCH,
+    check_budget_or_auto,
+    check_raw_columns,
+    worded,
+)
 from featurewright.tables import (
     MultiTarget,
     apply_class_weight,
@@ -31,12 +73,336 @@ from featurewright.tables import (
     read_numbers,
 )
 
-_STUMP = 1
+_STUMP_DEPTH = 1
+_LEAST_ROWS = 10
+# Candidates of a node, by columns and by their root: benchmarks/boosting_budget.py measures this.
+_COLUMN_BUDGET, _ROOT_BUDGET = 10, 20
+_EARLY_ROWS = 10_000  # early_stopping="auto" holds rows out from here on, as scikit-learn does
 
-_PARAMETERS = (BOOSTING, BOOSTED_SEARCH, LIMITS, OUTPUT, THREADS)
+BOOSTED = (
+    """
+n_iter_ : int
+    Rounds kept.
+train_score_, validation_score_ : ndarray
+    Loss on the training rows and on those held out, before and after each round; the second is
+    empty without early stopping.
+"""
+    + FITTED
+)
 
 
-@documented(*_PARAMETERS, attributes=BOOSTED)
+class Rounds:
+    """The rounds of one fit: the trees so far, the scores of all rows, and when to stop."""
+
+    def __init__(
+        self,
+        job: Job,
+        loss: Loss,
+        *,
+        watched: Loss | None,
+        outer: Any,
+        rate: float,
+        learner: Any,
+        seed: int,
+    ) -> None:
+        self.job, self.loss, self.watched, self.outer = job, loss, watched, outer
+        self.rate, self.learner, self.seed = rate, learner, seed
+        load_kernels(job.settings)
+        self.halt = Halt(learner.max_time)
+        n_rows = job.columns.shape[1]
+        self.raw = np.repeat(loss.start()[:, None], n_rows, axis=1)
+        self.order = np.flatnonzero(job.target.weights > 0).astype(np.int32)
+        self.buffer_pool = BufferPool(len(self.order))
+        self.trees: list[Forest] = []
+        self.train = [loss.mean(self.raw)]
+        self.held: list[float] = []
+        if watched is not None:
+            self.outer_raw = np.repeat(loss.start()[:, None], len(outer), axis=1)
+            self.held = [watched.mean(self.outer_raw)]
+
+    def run(self, on_done: Any) -> None:
+        """Grow rounds up to their number, until nothing is gained, or until time is up."""
+        learner = self.learner
+        for round_number in range(learner.n_estimators):
+            if not self._add_round(round_number):
+                break
+            on_done(round_number + 1)
+            if self.watched is not None:
+                best = int(np.argmin(self.held))
+                if len(self.held) - 1 - best >= learner.n_iter_no_change:
+                    break
+            if self.halt.time_is_up:
+                break
+        if self.watched is not None:
+            keep = max(1, int(np.argmin(self.held)))
+            self.trees = self.trees[: keep * self.loss.n_groups]
+
+    def _add_round(self, round_number: int) -> bool:
+        """Grow one round's trees and add the values of their leaves to all scores."""
+        loss, groups = self.loss, self.loss.n_groups
+        first = round_number * groups
+        seeds = tree_seeds(self.seed, first, first + groups)
+        draws = max(1, int(self.learner.subsample * len(self.order)))
+        sample = draw_sample(self.order, draws, seeds[0], bootstrap=False)
+        jobs = [replace(self.job, target=target) for target in loss.targets(self.raw)]
+        # The first round is grown whole, whatever the deadline: there must be a result.
+        halt = self.halt if self.trees else Halt()
+        tasks = [
+            partial(grow_one, job, sample, seed, halt, self.buffer_pool)
+            for job, seed in zip(jobs, seeds, strict=True)
+        ]
+        n_threads = min(effective_n_jobs(self.learner.n_jobs), groups)
+        grown = run_in_threads(tasks, n_threads, halt=halt)
+        if halt.flag[0]:
+            return False
+        added = []
+        for group, (tree, places) in enumerate(filter(None, grown)):
+            leaves = leaf_of_rows(tree, places, self.job, everyone=draws < len(self.order))
+            values = loss.leaf_values(tree.values.astype(np.float64), leaves, self.raw, self.rate)
+            if values is None:
+                if not self.trees:  # nothing beats chance: keep one tree that adds nothing
+                    values = np.zeros(tree.values.shape)
+                else:
+                    return False
+            added.append((group, replace(tree, values=values), leaves))
+        for group, tree, leaves in added:
+            step = tree.values[leaves].T
+            rows = slice(group, group + step.shape[0])
+            self.raw[rows] += step
+            self.trees.append(tree)
+            if self.watched is not None:
+                self.outer_raw[rows] += tree.sum_values(self.outer, self.job.users).T
+        self.train.append(loss.mean(self.raw))
+        if self.watched is not None:
+            self.held.append(self.watched.mean(self.outer_raw))
+        return True
+
+
+class BoostedTrees(ConstructiveLearner):
+    """Grow trees one after the other, each on what those before it got wrong."""
+
+    _parameters: ClassVar = {
+        "n_estimators": Parameter(
+            "int",
+            """
+            Number of rounds. With the log loss a round grows one tree for each of three or more
+            classes.
+            """,
+            whole(1),
+        ),
+        "learning_rate": Parameter(
+            "float",
+            'Factor of what each tree adds: 0.1 by default, 1 for "adaboost_mh".',
+            optional(real(above=0.0)),
+        ),
+        **SEARCH,
+        "budget": Parameter(
+            "int or str",
+            """
+            Score calls at each node; "10n" stands for ten times the number of columns. "auto" is
+            "10n" for up to four columns and twenty times the root of their number for more; always
+            "10n" for "adaboost_mh".
+            """,
+            check_budget_or_auto,
+        ),
+        "max_features": worded(
+            MAX_FEATURES,
+            """
+            Raw columns that a node tries besides expressions. None stands for all, and for none
+            with a search and "adaboost_mh".
+            """,
+        ),
+        **GROWTH,
+        "max_depth": worded(
+            GROWTH["max_depth"],
+            'Largest depth of a tree; 3 by default for "adaboost_mh", where 1 grows stumps.',
+        ),
+        "max_leaf_nodes": worded(
+            GROWTH["max_leaf_nodes"],
+            """
+            Most leaves of a tree; the best nodes are split first. 31 by default, no limit for
+            "adaboost_mh".
+            """,
+        ),
+        "min_samples_leaf": Parameter(
+            "int or float",
+            """
+            Rows, or share of rows, on each side of a split: 20 by default, 1 for "adaboost_mh".
+            """,
+            optional(rows(1)),
+        ),
+        "halving": worded(
+            GROWTH["halving"],
+            """
+            Rows of the sample on which a large node scores its candidates first; only the better
+            ones are scored on more. None scores all candidates on all rows. "auto" begins with 256
+            rows, with "adaboost_mh" with 4,096.
+            """,
+        ),
+        "l2": Parameter(
+            "float", 'Weight of the squared leaf values; not for "adaboost_mh".', real(least=0.0)
+        ),
+        "subsample": Parameter(
+            "float",
+            "Share of the rows drawn, without replacement, for each round.",
+            within("(0, 1]"),
+        ),
+        "early_stopping": Parameter(
+            'bool or "auto"',
+            """
+            Whether to hold rows out and stop when their loss no longer drops; "auto" does so from
+            10,000 rows on.
+            """,
+            choice(True, False, "auto"),
+        ),
+        "validation_fraction": Parameter("float", "Share of the rows held out.", within("(0, 1)")),
+        "n_iter_no_change": Parameter(
+            "int", "Rounds without a lower loss after which to stop.", whole(1)
+        ),
+        **OUTPUT,
+        **RUNNING,
+    }
+
+    # Growing ------------------------------------------------------------------------------------
+
+    def _check_combinations(self) -> None:
+        check_raw_columns(self)
+
+    @property
+    def _votes(self) -> bool:
+        """Whether the loss is that of AdaBoost.MH."""
+        return self.loss == "adaboost_mh"
+
+    def _limits(self) -> Limits:
+        """Return the limits of growing, some of which depend on the loss."""
+        depth, leaves, rows = self.max_depth, self.max_leaf_nodes, self.min_samples_leaf
+        halving = self.halving
+        if self._votes:
+            depth = 3 if depth is None and leaves is None else depth
+            rows = 1 if rows is None else rows
+            halving = (
+                VOTE_HALVING_ROWS if isinstance(halving, str) and halving == "auto" else halving
+            )
+        else:
+            leaves = 31 if leaves is None and depth is None else leaves
+            rows = 20 if rows is None else rows
+        return Limits(depth, leaves, self.min_samples_split, rows, self.min_gain, halving)
+
+    def _wanted_budget(self) -> int | str:
+        """Return the budget, which may depend on the loss."""
+        if not isinstance(self.budget, str) or self.budget != "auto":
+            return self.budget
+        n_columns = self._schema.n_columns
+        if self._votes:  # as published
+            return _COLUMN_BUDGET * n_columns
+        return min(_COLUMN_BUDGET * n_columns, int(_ROOT_BUDGET * sqrt(n_columns)))
+
+    def _boost(
+        self,
+        matrix: npt.NDArray[np.float32],
+        operators: Any,
+        make_loss: Callable[[npt.NDArray[np.int64]], Loss],
+        weights: npt.NDArray[np.float64],
+        labels: npt.NDArray[np.int32] | None,
+    ) -> Self:
+        """Grow the rounds; `make_loss` returns the loss of some of the rows."""
+        plain = "all"
+        construction = plan_construction(
+            self, self._schema, operators, plain, budget=self._wanted_budget()
+        )
+        if self.max_features is None and not self._votes and self.search is not None:
+            # Gradient boosting has few trees to find a plain column by chance.
+            construction = replace(construction, n_raw=self._schema.n_columns)
+        self._construction: Construction = construction
+        self._seed = self._draw_seed()
+        kept, held = self._hold_out(weights, labels)
+        loss, watched = make_loss(kept), None if held is None else make_loss(held)
+        settings = make_settings(
+            self._limits(),
+            construction,
+            len(kept),
+            l2=0.0 if self._votes else self.l2,
+            **loss.scoring,
+        )
+        inner = matrix if held is None else matrix[kept]
+        outer = None if held is None else matrix[held]
+        job = Job(
+            matrix=inner,
+            columns=np.ascontiguousarray(inner.T),
+            target=loss.targets(np.zeros((loss.n_scores, len(kept))))[0],
+            settings=settings,
+            grammar=construction.grammar,
+            users=construction.compiled.functions(np.float32),
+            width=construction.width,
+            leaf=loss.leaf,
+            n_values=loss.n_scores if loss.n_groups == 1 else 1,
+        )
+        rate = self.learning_rate or (1.0 if self._votes else 0.1)
+        with (
+            compilation_notice(),
+            progress(self.n_estimators, "boosting", verbose=self.verbose) as on_done,
+        ):
+            rounds = Rounds(
+                job, loss, watched=watched, outer=outer, rate=rate, learner=self, seed=self._seed
+            )
+            rounds.run(on_done)
+        self.n_scores_, self._groups = loss.n_scores, loss.n_groups
+        self._start = loss.start()
+        self.train_score_ = np.array(rounds.train)
+        self.validation_score_ = np.array(rounds.held)
+        self.n_iter_ = len(rounds.trees) // loss.n_groups
+        self.forest_ = join(rounds.trees)
+        self._note_features(matrix, weights)
+        return self
+
+    def _hold_out(
+        self, weights: npt.NDArray[np.float64], labels: npt.NDArray[np.int32] | None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
+        """Return the rows to grow on and those to hold out; rows of no weight are neither."""
+        n_rows = len(weights)
+        stop = n_rows >= _EARLY_ROWS if self.early_stopping == "auto" else self.early_stopping
+        rows = np.flatnonzero(weights > 0)
+        if not stop:
+            return np.arange(n_rows), None
+        n_held = max(1, int(self.validation_fraction * len(rows)))
+        if len(rows) < _LEAST_ROWS:
+            raise ValueError(
+                f"early_stopping=True holds out validation_fraction={self.validation_fraction!r} "
+                f"of the rows, but there are only {len(rows)}; use early_stopping=False with "
+                f"fewer than {_LEAST_ROWS}."
+            )
+        # Held-out rows have every class where the classes are large enough for that.
+        counts = np.bincount(labels[rows]) if labels is not None else np.zeros(1, np.int64)
+        counts = counts[counts > 0]
+        even = labels is not None and counts.min() > 1 and n_held >= len(counts)
+        kept, held = train_test_split(
+            rows,
+            test_size=n_held,
+            random_state=self._seed,
+            stratify=labels[rows] if even and labels is not None else None,
+        )
+        return np.sort(kept), np.sort(held)
+
+    # Predicting ---------------------------------------------------------------------------------
+
+    def _raw(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the raw scores of each row."""
+        matrix = self._read_rows(X)
+        users = self._construction.compiled.functions(np.float32)
+        return self._start + self.forest_.sum_values(matrix, users, self.n_jobs, self._groups)
+
+    def _staged_raw(self, X: Any) -> Iterator[npt.NDArray[np.float64]]:
+        """Yield the raw scores of each row after each round."""
+        matrix = self._read_rows(X)
+        users = self._construction.compiled.functions(np.float32)
+        raw = np.tile(self._start, (len(matrix), 1))
+        for first in range(0, self.forest_.n_trees, self._groups):
+            step = self.forest_.trees(first, first + self._groups)
+            raw = raw + step.sum_values(matrix, users, self.n_jobs, self._groups)
+            yield raw
+
+
+@documented(attributes=BOOSTED)
 class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
     """Boosted trees whose nodes test raw columns and expressions searched on their own rows.
 
@@ -60,6 +426,51 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
     True
     """
 
+    _parameters: ClassVar = {
+        "loss": Parameter(
+            "str",
+            """
+            "log_loss", second-order gradient boosting (the default), or "adaboost_mh".
+            """,
+            choice("log_loss", "adaboost_mh", None),
+        ),
+        "class_weight": CLASS_WEIGHT,
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        loss: str | None = None,
+        learning_rate: float | None = None,
+        search: str | None = "random",
+        budget: int | str = "auto",
+        max_size: int = 5,
+        operators: Any = None,
+        sampling: str = "symbol",
+        max_features: Any = None,
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float | None = None,
+        min_gain: float = 0.0,
+        l2: float = 1.0,
+        subsample: float = 1.0,
+        halving: int | str | None = "auto",
+        early_stopping: bool | str = "auto",
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        class_weight: Any = None,
+        n_features_out: int = 50,
+        include_original: bool = False,
+        keep_missing: bool = False,
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        keep_arguments(self, locals())
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the rounds.
 
@@ -77,8 +488,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
         self
             The fitted learner.
         """
-        self._check()
-        one_of("loss", self.loss, ("log_loss", "adaboost_mh", None))
+        self._check_parameters()
         matrix, operators = self._read_table(X)
         n_rows = len(matrix)
         target = read_classes(y, n_rows)
@@ -90,7 +500,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
         self.classes_ = target.classes
         if len(target.classes) < 2:
             raise ValueError(
-                "y has one class only, but boosting needs two or more to tell apart: "
+                "y has one class only, but boosting needs two or more classes: "
                 f"{target.classes[0]!r} is the only label."
             )
         weights = apply_class_weight(
@@ -101,14 +511,14 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
         def make_loss(rows: npt.NDArray[np.int64]) -> Loss:
             codes, n_classes = target.codes[rows], len(target.classes)
             if self._votes:
-                stumps = self._limits().max_depth == _STUMP
+                stumps = self._limits().max_depth == _STUMP_DEPTH
                 return AdaBoostMH(codes, n_classes, row_weights[rows], stumps=stumps)
             return LogLoss(codes, n_classes, row_weights[rows])
 
         return self._boost(matrix, operators, make_loss, row_weights, target.codes)
 
     def _shares(self, raw: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Turn raw scores into class probabilities."""
+        """Return class probabilities from raw scores."""
         if self._votes:
             shares = expit(2 * raw)
             return shares / shares.sum(axis=1, keepdims=True)
@@ -118,7 +528,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
         return softmax(raw, axis=1)
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Give the raw scores.
+        """Return the raw scores.
 
         Parameters
         ----------
@@ -199,7 +609,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
             yield self.classes_[np.argmax(shares, axis=1)]
 
 
-@documented(*_PARAMETERS, attributes=BOOSTED)
+@documented(attributes=BOOSTED)
 class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
     """Boosted regression trees whose nodes test raw columns and searched expressions.
 
@@ -222,6 +632,43 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
     True
     """
 
+    _parameters: ClassVar = {
+        "loss": Parameter("str", '"squared_error".', choice("squared_error", None))
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        loss: str | None = None,
+        learning_rate: float | None = None,
+        search: str | None = "random",
+        budget: int | str = "auto",
+        max_size: int = 5,
+        operators: Any = None,
+        sampling: str = "symbol",
+        max_features: Any = None,
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float | None = None,
+        min_gain: float = 0.0,
+        l2: float = 1.0,
+        subsample: float = 1.0,
+        halving: int | str | None = "auto",
+        early_stopping: bool | str = "auto",
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        n_features_out: int = 50,
+        include_original: bool = False,
+        keep_missing: bool = False,
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        keep_arguments(self, locals())
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the rounds.
 
@@ -239,10 +686,7 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
         self
             The fitted learner.
         """
-        self._check()
-        one_of("loss", self.loss, ("squared_error", None))
-        if self.class_weight is not None:
-            raise ValueError("class_weight is for classifiers; weigh rows with sample_weight.")
+        self._check_parameters()
         matrix, operators = self._read_table(X)
         n_rows = len(matrix)
         values = read_numbers(y, n_rows)
@@ -262,7 +706,7 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
         return self._boost(matrix, operators, make_loss, weights, None)
 
     def _unscale(self, raw: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Bring scores back to the target's own scale."""
+        """Return scores on the target's own scale."""
         return from_units(raw[:, 0] * self._scale[0] + self._center[0], self._unit)
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:

@@ -1,36 +1,13 @@
-"""Random forests and Extra-Trees over constructed expressions."""
+"""Single trees, random forests and Extra-Trees over constructed expressions."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from featurewright.constructive.trees import CRITERION
-from featurewright.estimators.documentation import (
-    FITTED,
-    GROWTH,
-    OUTPUT,
-    SEARCH,
-    THREADS,
-    documented,
-)
 from featurewright.estimators.ensembles import GrownClassifier, GrownEnsemble, GrownRegressor
-from featurewright.estimators.parameters import flag
+from featurewright.estimators.parameters import Parameter, documented, flag, keep_arguments, whole
+from featurewright.estimators.shared_parameters import FITTED, SAMPLES
 
-NUMBER = """
-n_estimators : int, default=100
-    Number of trees.
-"""
-SAMPLES = """
-bootstrap : bool, optional
-    Whether each tree grows on rows drawn with replacement; by default forests do and Extra-Trees
-    do not.
-max_samples : int, float or None, default=None
-    Rows, or share of rows, drawn for each tree; all by default.
-oob_score : bool, default=False
-    Whether to score every row by the trees that did not see it (`oob_score_`).
-warm_start : bool, default=False
-    Whether `fit` adds trees to those of the last fit.
-"""
 GROWN = (
     """
 n_estimators_ : int
@@ -42,10 +19,137 @@ oob_score_ : float
 )
 
 
-class ForestParameters(GrownEnsemble):
-    """The parameters of an ensemble of independent trees."""
+class SingleTree(GrownEnsemble):
+    """How a single tree grows."""
+
+    _plain_columns = "all"
+    _many_thresholds = 1
+    _title = "growing a tree"
+
+
+@documented(attributes=FITTED)
+class ConstructiveTreeClassifier(GrownClassifier, SingleTree):
+    """A decision tree whose nodes test expressions searched on their own rows.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes.
+    {attributes}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from featurewright import ConstructiveTreeClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = X[:, 0] * X[:, 1] > 0
+    >>> tree = ConstructiveTreeClassifier(operators=["sub", "mul"], max_size=3, random_state=0)
+    >>> print(tree.fit(X, y).features_[0].name)
+    x0 * x1
+    """
+
+    def __init__(
+        self,
+        *,
+        search: str | None = "look_ahead",
+        budget: int | str = "100n",
+        max_size: int = 5,
+        operators: Any = None,
+        sampling: str = "symbol",
+        max_features: Any = None,
+        criterion: str | None = None,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_gain: float = 0.0,
+        halving: int | str | None = "auto",
+        class_weight: Any = None,
+        n_features_out: int = 50,
+        include_original: bool = False,
+        keep_missing: bool = False,
+        max_time: float | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        keep_arguments(self, locals())
+
+
+@documented(attributes=FITTED)
+class ConstructiveTreeRegressor(GrownRegressor, SingleTree):
+    """A regression tree whose nodes test expressions searched on their own rows.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from featurewright import ConstructiveTreeRegressor
+    >>> X = np.random.default_rng(0).uniform(1, 2, size=(200, 3))
+    >>> tree = ConstructiveTreeRegressor(max_depth=3, random_state=0).fit(X, X[:, 0] / X[:, 2])
+    >>> print(tree.features_[0].name)
+    x0 / x2
+    """
+
+    def __init__(
+        self,
+        *,
+        search: str | None = "look_ahead",
+        budget: int | str = "100n",
+        max_size: int = 5,
+        operators: Any = None,
+        sampling: str = "symbol",
+        max_features: Any = None,
+        criterion: str | None = None,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_gain: float = 0.0,
+        halving: int | str | None = "auto",
+        n_features_out: int = 50,
+        include_original: bool = False,
+        keep_missing: bool = False,
+        max_time: float | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        keep_arguments(self, locals())
+
+
+class IndependentTrees(GrownEnsemble):
+    """Trees that each grow on rows of their own."""
 
     _bootstraps = True
+    _parameters: ClassVar = {
+        "n_estimators": Parameter("int", "Number of trees.", whole(1)),
+        **SAMPLES,
+        "oob_score": Parameter(
+            "bool",
+            "Whether to score every row by the trees that did not see it (`oob_score_`).",
+            flag,
+        ),
+        "warm_start": Parameter("bool", "Whether `fit` adds trees to those of the last fit.", flag),
+    }
+
+    def _draws_with_replacement(self) -> bool:
+        return self._bootstraps if self.bootstrap is None else bool(self.bootstrap)
+
+
+class ForestClassifier(GrownClassifier, IndependentTrees):
+    """The parameters of an ensemble of independent trees for classes."""
 
     def __init__(
         self,
@@ -78,50 +182,54 @@ class ForestParameters(GrownEnsemble):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.search = search
-        self.budget = budget
-        self.max_size = max_size
-        self.operators = operators
-        self.sampling = sampling
-        self.max_features = max_features
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_gain = min_gain
-        self.halving = halving
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.n_features_out = n_features_out
-        self.include_original = include_original
-        self.keep_missing = keep_missing
-        self.max_time = max_time
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def _draws_with_replacement(self) -> bool:
-        return self._bootstraps if self.bootstrap is None else flag("bootstrap", self.bootstrap)
+        keep_arguments(self, locals())
 
 
-class ExtraTreesParameters(ForestParameters):
+class ForestRegressor(GrownRegressor, IndependentTrees):
+    """The parameters of an ensemble of independent trees for numbers."""
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        search: str | None = "random",
+        budget: int | str = "10n",
+        max_size: int = 5,
+        operators: Any = None,
+        sampling: str = "symbol",
+        max_features: Any = None,
+        criterion: str | None = None,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_gain: float = 0.0,
+        halving: int | str | None = "auto",
+        bootstrap: bool | None = None,
+        max_samples: int | float | None = None,
+        oob_score: bool = False,
+        warm_start: bool = False,
+        n_features_out: int = 50,
+        include_original: bool = False,
+        keep_missing: bool = False,
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        keep_arguments(self, locals())
+
+
+class RandomThresholds(IndependentTrees):
     """Extra-Trees: all rows, and one random threshold for each candidate."""
 
     _bootstraps = False
     _random_threshold = 1
 
 
-_PARAMETERS = (NUMBER, SEARCH, CRITERION, GROWTH, SAMPLES, OUTPUT, THREADS)
-
-
-@documented(*_PARAMETERS, attributes=GROWN, min_samples_leaf="1")
-class ConstructiveForestClassifier(GrownClassifier, ForestParameters):
+@documented(attributes=GROWN)
+class ConstructiveForestClassifier(ForestClassifier):
     """A random forest whose nodes test expressions searched on their own rows.
 
     Parameters
@@ -147,8 +255,8 @@ class ConstructiveForestClassifier(GrownClassifier, ForestParameters):
     """
 
 
-@documented(*_PARAMETERS, attributes=GROWN, min_samples_leaf="1")
-class ConstructiveForestRegressor(GrownRegressor, ForestParameters):
+@documented(attributes=GROWN)
+class ConstructiveForestRegressor(ForestRegressor):
     """A random forest for numbers whose nodes test expressions searched on their own rows.
 
     Parameters
@@ -171,8 +279,8 @@ class ConstructiveForestRegressor(GrownRegressor, ForestParameters):
     """
 
 
-@documented(*_PARAMETERS, attributes=GROWN, min_samples_leaf="1")
-class ConstructiveExtraTreesClassifier(GrownClassifier, ExtraTreesParameters):
+@documented(attributes=GROWN)
+class ConstructiveExtraTreesClassifier(RandomThresholds, ForestClassifier):
     """Extra-Trees whose nodes test expressions at one random threshold each.
 
     Parameters
@@ -196,8 +304,8 @@ class ConstructiveExtraTreesClassifier(GrownClassifier, ExtraTreesParameters):
     """
 
 
-@documented(*_PARAMETERS, attributes=GROWN, min_samples_leaf="1")
-class ConstructiveExtraTreesRegressor(GrownRegressor, ExtraTreesParameters):
+@documented(attributes=GROWN)
+class ConstructiveExtraTreesRegressor(RandomThresholds, ForestRegressor):
     """Extra-Trees for numbers whose nodes test expressions at one random threshold each.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What boosting minimises: the statistics its trees grow on, and what their leaves add."""
+"""Losses of boosting: the statistics that its trees grow on, and what their leaves add."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from featurewright.engine.buffers import Target
 _NO_CODES = np.empty(0, np.int32)
 _MOST_CERTAIN = 1.0 - 1e-6  # an edge of one would give its tree an infinite weight
 _LARGEST_EXPONENT = 50.0
-_LEAST_HESSIAN = 1e-3  # of the rows on each side of a split, as the peers have it
+_LEAST_HESSIAN = 1e-3  # of the rows on each side of a split, as in other libraries
 
 Floats = npt.NDArray[np.float64]
 
 
 def _sums(values: Floats, weights: Floats) -> Target:
-    """Make a target of sums and weights."""
+    """Return a target of sums and weights."""
     return Target(
         _NO_CODES,
         np.ascontiguousarray(values, np.float32),
@@ -44,20 +44,20 @@ class Loss(ABC):
 
     @abstractmethod
     def start(self) -> Floats:
-        """Give the constant scores before the first tree."""
+        """Return the constant scores before the first tree."""
 
     @abstractmethod
     def targets(self, raw: Floats) -> list[Target]:
-        """Give what each tree of a round grows on."""
+        """Return the target of each tree of a round."""
 
     @abstractmethod
     def mean(self, raw: Floats) -> float:
-        """Give the mean loss of raw scores."""
+        """Return the mean loss of raw scores."""
 
     def leaf_values(
         self, values: Floats, leaves: npt.NDArray[np.int32], raw: Floats, rate: float
     ) -> Floats | None:
-        """Give what a tree's leaves add to the scores, or None when boosting should end."""
+        """Return what a tree's leaves add to the scores, or None when boosting should end."""
         return values * rate
 
 
@@ -79,15 +79,15 @@ class SquaredError(Loss):
         self.weights = weights
 
     def start(self) -> Floats:
-        """Give the mean target."""
+        """Return the mean target."""
         return np.array([np.average(self.y, weights=self.weights)])
 
     def targets(self, raw: Floats) -> list[Target]:
-        """Give the residuals."""
+        """Return the residuals."""
         return [_sums(((self.y - raw[0]) * self.weights)[None, :], self.weights)]
 
     def mean(self, raw: Floats) -> float:
-        """Give the mean squared error."""
+        """Return the mean squared error."""
         return float(np.average((self.y - raw[0]) ** 2, weights=self.weights))
 
 
@@ -112,23 +112,23 @@ class LogLoss(Loss):
         self.is_class = np.array([codes == kind for kind in kinds], np.float64)
 
     def start(self) -> Floats:
-        """Give the scores of the class shares."""
+        """Return the scores of the class shares."""
         shares = np.average(self.is_class, axis=1, weights=self.weights).clip(1e-6, 1 - 1e-6)
         return np.log(shares / (1 - shares)) if self.n_scores == 1 else np.log(shares)
 
     def shares(self, raw: Floats) -> Floats:
-        """Turn scores into probabilities of the scored classes."""
+        """Return the probabilities of the scored classes."""
         return expit(raw) if self.n_scores == 1 else softmax(raw, axis=0)
 
     def targets(self, raw: Floats) -> list[Target]:
-        """Give the gradients as sums and the second derivatives as weights."""
+        """Return the gradients as sums and the second derivatives as weights."""
         shares = self.shares(raw)
         gradient = (self.is_class - shares) * self.weights
         hessian = np.maximum(shares * (1 - shares), 1e-12) * self.weights
         return [_sums(gradient[k : k + 1], hessian[k]) for k in range(self.n_scores)]
 
     def mean(self, raw: Floats) -> float:
-        """Give the mean log loss."""
+        """Return the mean log loss."""
         shares = self.shares(raw)
         if self.n_scores == 1:
             right = np.where(self.is_class[0] > 0, shares[0], 1 - shares[0])
@@ -171,11 +171,11 @@ class AdaBoostMH(Loss):
         return 1
 
     def start(self) -> Floats:
-        """Begin undecided."""
+        """Return scores of zero."""
         return np.zeros(self.n_scores)
 
     def _weights(self, raw: Floats) -> Floats:
-        """Give the weight of every row and class, one in total."""
+        """Return the weight of every row and class, one in total."""
         margin = self.sign * raw
         # Counted from the smallest: margins grow without bound, what matters are differences.
         # Rows of no weight may lie lower still: they must not overflow.
@@ -184,14 +184,14 @@ class AdaBoostMH(Loss):
         return weights / weights.sum()
 
     def targets(self, raw: Floats) -> list[Target]:
-        """Give the signed weights, scaled to about one each so that float32 is enough."""
+        """Return the signed weights, scaled to about one each so that float32 is enough."""
         edges = self._weights(raw) * self.sign
         return [_sums(edges * (self.counted.sum() * self.n_scores), self.counted)]
 
     def leaf_values(
         self, values: Floats, leaves: npt.NDArray[np.int32], raw: Floats, rate: float
     ) -> Floats | None:
-        """Weigh a tree's votes by its edge; end when it does no better than chance."""
+        """Return a tree's votes weighted by its edge; None if it does no better than chance."""
         signed = self._weights(raw) * self.sign
         if self.stumps and len(values) == 2:
             difference = signed[:, leaves == 0].sum(axis=1) - signed[:, leaves == 1].sum(axis=1)
@@ -204,7 +204,7 @@ class AdaBoostMH(Loss):
         return values * (rate * 0.5 * np.log((1 + edge) / (1 - edge)))
 
     def mean(self, raw: Floats) -> float:
-        """Give the share of wrong rows, then a little of the exponential loss to break ties."""
+        """Return the share of wrong rows, then a little of the exponential loss to break ties."""
         wrong = np.average(np.argmax(raw, axis=0) != self.codes, weights=self.row_weights)
         margin = np.clip(self.sign * raw, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
         return float(wrong + 1e-6 * np.tanh((self.first * np.exp(-margin)).sum()))

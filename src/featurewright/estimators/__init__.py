@@ -1,1 +1,1 @@
-"""What the estimators of all methods share: parameters, reading tables, growing, transforming."""
+"""The common parts of all estimators: parameters, reading tables, growing, transforming."""

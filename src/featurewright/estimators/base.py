@@ -1,4 +1,4 @@
-"""What all learners that construct features share: reading tables, features, transforming."""
+"""The base of the learners that construct features: tables, targets, features, transforming."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from featurewright.engine.features import (
     rank_programs,
 )
 from featurewright.engine.forest import Forest
-from featurewright.estimators.construction import CLASS_CRITERIA, NUMBER_CRITERIA, wanted_operators
-from featurewright.estimators.parameters import check_jobs, flag, one_of, whole_number
+from featurewright.estimators.construction import CLASS_CRITERIA, NUMBER_CRITERIA, named_operators
+from featurewright.estimators.parameters import DeclaredParameters
 from featurewright.expressions import Column, Expression, Feature, Operator
 from featurewright.tables import (
     MultiTarget,
@@ -39,17 +39,15 @@ from featurewright.tables import (
     read_numbers,
 )
 
-_FILL_ROWS = 2_000  # rows looked at for the constants that stand in for undefined values
+_FILL_ROWS = 2_000  # rows that the constants for undefined values are learned from
 _NO_CODES = np.empty(0, np.int32)
 
 
-class ConstructiveLearner(TransformerMixin, BaseEstimator):
+class ConstructiveLearner(DeclaredParameters, TransformerMixin, BaseEstimator):
     """A learner over constructed expressions that is also the transformer of its best ones."""
 
     forest_: Forest
-    _class_criterion = (
-        "normalized_gain"  # how splits are scored by default, where there are classes
-    )
+    _class_criterion = "normalized_gain"  # the default where there are classes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -59,36 +57,24 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
     # Reading ------------------------------------------------------------------------------------
 
     def _read_table(self, X: Any) -> tuple[npt.NDArray[np.float32], Any]:
-        """Read the training table and note its schema; give the operators too."""
-        self._check_output()
-        check_jobs(getattr(self, "n_jobs", None))
+        """Read the training table and keep its schema; return it and the operators."""
         operators = self._wanted_operators()
         joint = any(operator.name == "equal" for operator in operators or ())
         matrix, schema = fit_table(self, X, dtype=np.float32, order="C", joint_levels=joint)
         self._schema: Schema = schema
         return matrix, operators
 
-    def _check_output(self) -> None:
-        """Refuse a number of features, or a choice of columns, that makes no sense."""
-        whole_number("n_features_out", self.n_features_out, 1)
-        self._check_flags()
-
-    def _check_flags(self) -> None:
-        """Refuse what is neither True nor False."""
-        for name in ("include_original", "keep_missing"):
-            flag(name, getattr(self, name, False))  # encoders have neither
-
     def _wanted_operators(self) -> tuple[Operator, ...] | None:
-        """Give the operators that were asked for; None stands for the default set."""
-        return wanted_operators(self)
+        """Return the operators that were asked for; None stands for the default set."""
+        return named_operators(self.operators)
 
     def _read_rows(self, X: Any) -> npt.NDArray[np.float32]:
-        """Read a table to be predicted by rows."""
+        """Read the table of a prediction."""
         check_is_fitted(self)
         return apply_table(self, self._schema, X, dtype=np.float32, order="C")
 
     def _draw_seed(self) -> int:
-        """Draw the one random number from which all trees' seeds follow."""
+        """Draw the random number that all trees' seeds are derived from."""
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     # Features -----------------------------------------------------------------------------------
@@ -96,7 +82,7 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
     def _note_features(
         self, matrix: npt.NDArray[np.float32], weights: npt.NDArray[np.floating[Any]]
     ) -> None:
-        """List what the trees found, and learn the constants for undefined values."""
+        """List the features of the trees, and learn the constants for undefined values."""
         self.features_: tuple[Feature, ...] = self._find_features(matrix, weights)
         self.feature_importances_ = column_importances(self.forest_, self._schema.n_columns)
         self._learn_fill(matrix, weights)
@@ -104,7 +90,7 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
     def _find_features(
         self, matrix: npt.NDArray[np.float32], weights: npt.NDArray[np.floating[Any]]
     ) -> tuple[Feature, ...]:
-        """Give the constructed expressions of the trees, best first."""
+        """Return the constructed expressions of the trees, best first."""
         ranking = rank_programs(self.forest_, self._construction.compiled.functions(np.float32))
         operators = user_operators(self._construction.operators)
         limit = max(MAX_FEATURES, 2 * self.n_features_out)
@@ -124,7 +110,7 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         self._fill = fill
 
     def _originals(self) -> list[Feature]:
-        """Give the original columns as features."""
+        """Return the original columns as features."""
         schema = self._schema
         return [
             Feature.of(Column(k, schema.names[k], schema.domains[k]))
@@ -132,7 +118,7 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         ]
 
     def _output(self) -> tuple[list[Feature], npt.NDArray[np.float64]]:
-        """Give the features that `transform` computes and the constants that fill them."""
+        """Return the features that `transform` computes and the constants that fill them."""
         n_columns = self._schema.n_columns
         everything = [*self._originals(), *self.features_]
         lone = [isinstance(feature.expression, Column) for feature in everything]
@@ -147,7 +133,7 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         chosen = []
         for place in places:
             feature = everything[place]
-            # A column that is named like a formula is told from it by the quotes of the language.
+            # A column with the name of a formula gets the quotes of the expression language.
             if lone[place] and feature.name in formulas:
                 feature = replace(feature, name=str(feature.expression))
             chosen.append(feature)
@@ -191,7 +177,7 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         return values
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Give the formulas of the columns that `transform` computes.
+        """Return the formulas of the columns that `transform` computes.
 
         Parameters
         ----------
@@ -211,7 +197,7 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
     # Targets ------------------------------------------------------------------------------------
 
     def _any_target(self, y: Any, sample_weight: Any, n_rows: int) -> tuple[Target, dict[str, Any]]:
-        """Read classes or numbers, as the criterion says, else as the target looks."""
+        """Read classes or numbers: what the criterion scores, else what the target holds."""
         numbers = self.criterion in NUMBER_CRITERIA
         if not numbers and not (self.criterion is None and holds_numbers(y)):
             return self._class_target(y, sample_weight, n_rows)
@@ -227,7 +213,6 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         """Read classes, or several columns of them, and the settings to score them with."""
         target = read_classes(y, n_rows)
         weights = check_weights(sample_weight, n_rows)
-        criterion = one_of("criterion", self.criterion, (*CLASS_CRITERIA, None))
         if isinstance(target, MultiTarget):
             return self._multi_target(target, weights)
         self.classes_: Any = target.classes
@@ -238,14 +223,14 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         scoring = {
             "by_class": 1,
             "whole_weights": int(bool(np.all(row_weights == np.round(row_weights)))),
-            "criterion": CLASS_CRITERIA[criterion or self._class_criterion],
+            "criterion": CLASS_CRITERIA[self.criterion or self._class_criterion],
         }
         return Target(target.codes, np.empty((0, n_rows), np.float32), row_weights), scoring
 
     def _multi_target(
         self, target: MultiTarget, weights: npt.NDArray[np.float64] | None
     ) -> tuple[Target, dict[str, Any]]:
-        """Turn several class columns into indicator columns whose variance is summed."""
+        """Return indicator columns for several class columns; their variances are added."""
         if self.class_weight is not None:
             raise ValueError(
                 "class_weight is not supported for several targets; weigh rows with sample_weight."
@@ -267,7 +252,6 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
         """Read columns of numbers: scaled for splits (float32 is enough then), exact for leaves."""
         values = read_numbers(y, n_rows, **reading)
         weights = check_weights(sample_weight, n_rows)
-        one_of("criterion", self.criterion, (*NUMBER_CRITERIA, None))
         values, self._unit = in_units(values)
         exact = plain_weights(weights, n_rows)
         center, scale = center_and_scale(values, exact)
@@ -281,13 +265,13 @@ class ConstructiveLearner(TransformerMixin, BaseEstimator):
 
 
 def some_rows(weights: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.intp]:
-    """Give a few thousand rows of positive weight, spread over the table."""
+    """Return an evenly spaced subsample of the rows of positive weight."""
     rows = np.flatnonzero(weights > 0)
     return rows[:: max(1, len(rows) // _FILL_ROWS)]
 
 
 def plain_weights(weights: npt.NDArray[np.float64] | None, n_rows: int) -> npt.NDArray[np.float64]:
-    """Give the weights as they are, brought to a reasonable size where they are not of one."""
+    """Return the weights, divided by the largest where that is very large or very small."""
     if weights is None:
         return np.ones(n_rows)
     largest = float(weights.max())
@@ -295,7 +279,7 @@ def plain_weights(weights: npt.NDArray[np.float64] | None, n_rows: int) -> npt.N
 
 
 def as_row_weights(weights: npt.NDArray[np.float64] | None, n_rows: int) -> npt.NDArray[np.float32]:
-    """Give row weights as float32, scaled to a mean of one where they are not whole numbers."""
+    """Return row weights as float32, scaled to a mean of one where they are not whole numbers."""
     plain = plain_weights(weights, n_rows)
     if np.all(plain == np.round(plain)):
         return plain.astype(np.float32)
@@ -303,21 +287,21 @@ def as_row_weights(weights: npt.NDArray[np.float64] | None, n_rows: int) -> npt.
 
 
 def in_units(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], float]:
-    """Measure numbers in a unit in which their squares neither overflow nor vanish."""
+    """Divide numbers by a unit so that their squares neither overflow nor vanish."""
     largest = float(np.abs(values).max())
     unit = 1.0 if largest == 0.0 or 1e-100 < largest < 1e100 else largest
     return values / unit, unit
 
 
 def from_units(values: npt.NDArray[np.float64], unit: float) -> npt.NDArray[np.float64]:
-    """Give back numbers measured in a unit; rounding must not carry them beyond the largest."""
+    """Multiply numbers by their unit; rounding must not carry them beyond the largest."""
     return values if unit == 1.0 else np.clip(values, -1.0, 1.0) * unit
 
 
 def center_and_scale(
     values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Give the weighted mean and spread of target columns; a constant one is not scaled."""
+    """Return the weighted mean and standard deviation of target columns; 1 for a constant one."""
     center = np.average(values, axis=0, weights=weights)
     scale = np.sqrt(np.average((values - center) ** 2, axis=0, weights=weights))
     return center, np.where(scale > 0, scale, 1.0)
@@ -326,7 +310,7 @@ def center_and_scale(
 def sum_target(
     sums: npt.NDArray[np.float64], weights: npt.NDArray[np.float64] | None, n_rows: int
 ) -> tuple[Target, dict[str, Any]]:
-    """Make a target of weighted columns, scored by their variance."""
+    """Return a target of weighted columns, scored by their variance."""
     row_weights = as_row_weights(weights, n_rows)
     weighted = np.ascontiguousarray(sums * row_weights, np.float32)
     scoring = {"by_class": 0, "criterion": criteria.SQUARES, "centered": 1}

@@ -1,4 +1,4 @@
-"""Turn a learner's parameters into what the engine works with, refusing what makes no sense."""
+"""Turn a learner's parameters into what the engine works with."""
 
 from __future__ import annotations
 
@@ -18,15 +18,9 @@ from featurewright.engine.buffers import (
     Grammar,
     make_record,
 )
-from featurewright.engine.compiled_grammar import SAMPLINGS, build_grammar, compile_operators
+from featurewright.engine.compiled_grammar import build_grammar, compile_operators
 from featurewright.engine.user_functions import CompiledOperators
-from featurewright.estimators.parameters import (
-    number,
-    one_of,
-    raw_columns,
-    rows_or_share,
-    whole_number,
-)
+from featurewright.estimators.parameters import raw_columns, rows_or_share
 from featurewright.expressions import (
     ARITHMETIC,
     Domain,
@@ -52,10 +46,10 @@ CLASS_CRITERIA = {
 NUMBER_CRITERIA = {"squared_error": criteria.SQUARES}
 
 _NO_LIMIT = 2**31 - 1
-# Rows of the first round of halving and the share that goes on: benchmarks/halving.py measures
-# both. Below one and a half times the first number a node is scored whole.
+# Rows of the first round of halving, and the divisor of the candidates that are scored on more:
+# benchmarks/halving.py measures both. A node of fewer than 1.5 times as many rows is scored whole.
 HALVING_ROWS = 256
-VOTE_HALVING_ROWS = 4096  # of AdaBoost.MH, whose weights leave few rows that count
+VOTE_HALVING_ROWS = 4096  # of AdaBoost.MH, in which few rows have most of the weight
 HALVING_KEEP = 4
 
 
@@ -72,23 +66,11 @@ class Construction:
     n_raw: int
 
 
-def wanted_operators(learner: Any) -> tuple[Operator, ...] | None:
-    """Check how a learner searches and look up the operators it names."""
-    if isinstance(learner.search, str) and learner.search == "adaptive":
-        raise ValueError(
-            "search='adaptive' is gone: it was slower than 'random' and no better; use 'random'."
-        )
-    one_of("search", learner.search, (*STRATEGIES, None))
-    one_of("sampling", learner.sampling, SAMPLINGS)
-    whole_number("max_size", learner.max_size, 1)
-    return named_operators(learner)
-
-
-def named_operators(learner: Any) -> tuple[Operator, ...] | None:
-    """Look up the operators a learner names; None stands for the default set."""
-    if learner.operators is None:
+def named_operators(operators: Any) -> tuple[Operator, ...] | None:
+    """Return the operators that a parameter names; None stands for the default set."""
+    if operators is None:
         return None
-    named = (learner.operators,) if isinstance(learner.operators, str) else learner.operators
+    named = (operators,) if isinstance(operators, str) else operators
     if not isinstance(named, Iterable):
         raise ValueError(
             f"operators={named!r} must be a sequence of operator names or Operator objects."
@@ -104,7 +86,7 @@ def named_operators(learner: Any) -> tuple[Operator, ...] | None:
 
 
 def count_levels(schema: Schema) -> npt.NDArray[np.int64]:
-    """Give the number of levels of each Category column, 0 for the others."""
+    """Return the number of levels of each Category column, 0 for the others."""
     n_levels = np.array([len(levels or ()) for levels in schema.levels], np.int64)
     n_levels[schema.domains != Domain.CATEGORY] = 0
     return n_levels
@@ -119,7 +101,7 @@ def plan_construction(
     *,
     budget: int | str | None = None,
 ) -> Construction:
-    """Work out budget, grammar and raw columns of a fit.
+    """Return the budget, the grammar and the raw columns of a fit.
 
     Parameters
     ----------
@@ -128,7 +110,7 @@ def plan_construction(
     schema : Schema
         The table's columns.
     operators : tuple of Operator or None
-        What `wanted_operators` gave.
+        What `named_operators` returned.
     plain_columns : str
         Raw columns tried at a node when `max_features` is None and nothing is searched.
     rounding : callable
@@ -149,10 +131,6 @@ def plan_construction(
     if max_features is None:
         max_features = 0 if searched else plain_columns
     n_raw = raw_columns(max_features, n_columns, rounding)
-    if n_raw == 0 and not searched:
-        raise ValueError(
-            "max_features=0 with search=None leaves nothing to split on; use at least 1."
-        )
     used = operators if searched else ()
     return Construction(
         operators=used,
@@ -165,19 +143,9 @@ def plan_construction(
     )
 
 
-def halving_rows(halving: Any) -> int:
-    """Read the rows of the first round of halving; 0 turns it off."""
-    if halving is None:
-        return 0
-    if isinstance(halving, str):
-        one_of("halving", halving, ("auto",))
-        return HALVING_ROWS
-    return whole_number("halving", halving, 32)
-
-
 @dataclass(frozen=True)
 class Limits:
-    """When trees stop growing, as a user says it."""
+    """When trees stop growing, in the values of the parameters."""
 
     max_depth: Any
     max_leaf_nodes: Any
@@ -188,19 +156,22 @@ class Limits:
 
 
 def make_settings(limits: Limits, construction: Construction, n_rows: int, **scoring: Any) -> Any:
-    """Make the engine's settings record from limits and the way splits are scored."""
-    depth, leaves = limits.max_depth, limits.max_leaf_nodes
+    """Return the engine's settings: the limits of growing and how splits are scored."""
+    depth, leaves, halving = limits.max_depth, limits.max_leaf_nodes, limits.halving
+    min_rows = rows_or_share("min_samples_leaf", limits.min_samples_leaf, n_rows, 1)
+    min_split = rows_or_share("min_samples_split", limits.min_samples_split, n_rows, 2)
+    sample = HALVING_ROWS if isinstance(halving, str) else halving or 0
     return make_record(
         SETTINGS,
-        min_rows=rows_or_share("min_samples_leaf", limits.min_samples_leaf, n_rows, 1),
+        min_rows=min(min_rows, _NO_LIMIT),
         strategy=construction.strategy,
         budget=construction.budget,
         n_raw=construction.n_raw,
-        sample=halving_rows(limits.halving),
+        sample=min(sample, _NO_LIMIT),
         keep=HALVING_KEEP,
-        max_depth=_NO_LIMIT if depth is None else whole_number("max_depth", depth, 1),
-        max_leaves=0 if leaves is None else whole_number("max_leaf_nodes", leaves, 2),
-        min_split=rows_or_share("min_samples_split", limits.min_samples_split, n_rows, 2),
-        min_gain=number("min_gain", limits.min_gain, least=0.0),
+        max_depth=_NO_LIMIT if depth is None else min(depth, _NO_LIMIT),
+        max_leaves=0 if leaves is None else min(leaves, _NO_LIMIT),
+        min_split=min(min_split, _NO_LIMIT),
+        min_gain=float(limits.min_gain),
         **scoring,
     )

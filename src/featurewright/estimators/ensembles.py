@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,20 +29,39 @@ from featurewright.estimators.construction import (
     make_settings,
     plan_construction,
 )
-from featurewright.estimators.parameters import flag, number, rows_or_share, whole_number
+from featurewright.estimators.parameters import rows_or_share
 from featurewright.estimators.progress import compilation_notice, progress
+from featurewright.estimators.shared_parameters import (
+    CLASS_CRITERION,
+    CLASS_WEIGHT,
+    GROWTH,
+    MIN_WEIGHT,
+    NUMBER_CRITERION,
+    OUTPUT,
+    RUNNING,
+    SEARCH,
+    check_raw_columns,
+)
 
 
 class GrownEnsemble(ConstructiveLearner):
-    """Grow independent trees and average what their leaves say."""
+    """Grow independent trees and average the values of their leaves."""
 
+    _parameters: ClassVar = {
+        **SEARCH,
+        **GROWTH,
+        "min_weight_fraction_leaf": MIN_WEIGHT,
+        **OUTPUT,
+        **RUNNING,
+    }
     _random_threshold = 0
-    _many_thresholds = 0  # an average of trees forgives a coarse comparison of candidates
+    _many_thresholds = 0  # averaging makes up for a coarse comparison of candidates
     _plain_columns = "sqrt"  # raw columns tried at a node when nothing is searched
-    _round_columns: ClassVar[Callable[[float], int]] = round  # how their number becomes a whole one
+    _round_columns: ClassVar[Callable[[float], int]] = round  # of their number
     _title = "growing trees"
 
-    # What a subclass without the parameter does.
+    # The values of a subclass without the parameter.
+    max_features: Any = None
     n_estimators: Any = 1
     max_samples: Any = None
     oob_score = False
@@ -51,8 +69,20 @@ class GrownEnsemble(ConstructiveLearner):
     n_jobs: int | None = None
 
     def _draws_with_replacement(self) -> bool:
-        """Tell whether trees grow on bootstrap samples."""
+        """Whether trees grow on bootstrap samples."""
         return False
+
+    def _check_combinations(self) -> None:
+        check_raw_columns(self)
+        if self.oob_score and not self._draws_with_replacement():
+            raise ValueError("oob_score=True needs bootstrap=True: else every tree sees every row.")
+        if self.warm_start and hasattr(self, "forest_"):
+            n_trees = self.forest_.n_trees
+            if self.n_estimators < n_trees:
+                raise ValueError(
+                    f"n_estimators={self.n_estimators} must be larger or equal to the {n_trees} "
+                    "trees grown so far when warm_start=True."
+                )
 
     def _grow(
         self,
@@ -62,17 +92,13 @@ class GrownEnsemble(ConstructiveLearner):
         operators: Any,
         **leaves: Any,
     ) -> Self:
-        """Grow the trees and note down what they found."""
-        n_estimators = whole_number("n_estimators", self.n_estimators, 1)
-        flag("warm_start", self.warm_start)
-        if flag("oob_score", self.oob_score) and not self._draws_with_replacement():
-            raise ValueError("oob_score=True needs bootstrap=True: else every tree sees every row.")
+        """Grow the trees and list their features."""
         job = self._make_job(matrix, target, scoring, operators, **leaves)
-        before = self._trees_before(n_estimators, leaves["n_values"])
+        before = self._trees_before(leaves["n_values"])
         if before is None:
             self._seed = self._draw_seed()
         n_before = 0 if before is None else before.n_trees
-        seeds = tree_seeds(self._seed, n_before, n_estimators)
+        seeds = tree_seeds(self._seed, n_before, int(self.n_estimators))
         with (
             compilation_notice(),
             progress(len(seeds), self._title, verbose=self.verbose) as on_done,
@@ -85,12 +111,12 @@ class GrownEnsemble(ConstructiveLearner):
         return self
 
     def _plan(self, operators: Any) -> Construction:
-        """Work out what expressions are constructed from."""
+        """Return what expressions are constructed from."""
         rounding = type(self)._round_columns
         return plan_construction(self, self._schema, operators, self._plain_columns, rounding)
 
     def _limits(self, n_rows: int) -> Limits:
-        """Collect when trees stop growing."""
+        """Return the limits of growing."""
         return Limits(
             self.max_depth,
             self.max_leaf_nodes,
@@ -108,9 +134,7 @@ class GrownEnsemble(ConstructiveLearner):
         operators: Any,
         **leaves: Any,
     ) -> Job:
-        """Check the parameters of growing and collect what all trees have in common."""
-        if self.max_time is not None:
-            number("max_time", self.max_time, above=0.0)
+        """Return what all trees have in common."""
         construction = self._plan(operators)
         settings = make_settings(
             self._limits(len(matrix)),
@@ -147,8 +171,8 @@ class GrownEnsemble(ConstructiveLearner):
             on_done=on_done,
         )
 
-    def _trees_before(self, n_estimators: int, n_values: int) -> Forest | None:
-        """Give the trees that a warm start goes on from."""
+    def _trees_before(self, n_values: int) -> Forest | None:
+        """Return the trees that a warm start adds to."""
         if not self.warm_start or not hasattr(self, "forest_"):
             return None
         if self.forest_.values.shape[1] != n_values:
@@ -156,23 +180,16 @@ class GrownEnsemble(ConstructiveLearner):
                 f"y has {n_values} classes or targets, but the trees grown so far have "
                 f"{self.forest_.values.shape[1]}; use warm_start=False to begin anew."
             )
-        if n_estimators < self.forest_.n_trees:
-            raise ValueError(
-                f"n_estimators={n_estimators} must be larger or equal to the "
-                f"{self.forest_.n_trees} trees grown so far when warm_start=True."
-            )
         return self.forest_
 
     def _least_weight(self, target: Target) -> float:
-        """Give the least weight of a leaf."""
-        share = self.min_weight_fraction_leaf
-        if not isinstance(share, Real) or not 0.0 <= float(share) <= 0.5:
-            raise ValueError(f"min_weight_fraction_leaf={share!r} must lie in [0, 0.5].")
+        """Return the least weight of a leaf."""
+        share = float(self.min_weight_fraction_leaf)
         # A little less, so that a side of exactly this weight is allowed.
-        return max(0.0, float(share) * float(target.weights.sum(dtype=np.float64)) * (1 - 1e-6))
+        return max(0.0, share * float(target.weights.sum(dtype=np.float64)) * (1 - 1e-6))
 
     def _n_draws(self, n_rows: int) -> int:
-        """Give the number of rows drawn for a tree."""
+        """Return the number of rows drawn for a tree."""
         if self.max_samples is None:
             return n_rows
         return min(n_rows, rows_or_share("max_samples", self.max_samples, n_rows, 1))
@@ -211,7 +228,7 @@ class GrownEnsemble(ConstructiveLearner):
         return sums, seen
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
-        """Give the number of the leaf each row reaches in each tree.
+        """Return the number of the leaf each row reaches in each tree.
 
         Parameters
         ----------
@@ -230,6 +247,8 @@ class GrownEnsemble(ConstructiveLearner):
 
 class GrownClassifier(ClassifierMixin, GrownEnsemble):
     """Predict the class with the largest mean share in the leaves."""
+
+    _parameters: ClassVar = {"criterion": CLASS_CRITERION, "class_weight": CLASS_WEIGHT}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -254,6 +273,7 @@ class GrownClassifier(ClassifierMixin, GrownEnsemble):
         self
             The fitted learner.
         """
+        self._check_parameters()
         matrix, operators = self._read_table(X)
         target, scoring = self._class_target(y, sample_weight, len(matrix))
         if self._outputs is None:
@@ -278,7 +298,7 @@ class GrownClassifier(ClassifierMixin, GrownEnsemble):
         self.oob_score_ = float(np.mean(hits)) if seen.any() else np.nan
 
     def _blocks(self, values: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
-        """Part the columns of several outputs."""
+        """Split the columns of several outputs."""
         edges = np.cumsum([len(classes) for classes in self._outputs.classes])[:-1]
         return np.split(values, edges, axis=1)
 
@@ -324,6 +344,8 @@ class GrownClassifier(ClassifierMixin, GrownEnsemble):
 class GrownRegressor(RegressorMixin, GrownEnsemble):
     """Predict the mean target of the leaves."""
 
+    _parameters: ClassVar = {"criterion": NUMBER_CRITERION}
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -346,8 +368,7 @@ class GrownRegressor(RegressorMixin, GrownEnsemble):
         self
             The fitted learner.
         """
-        if self.class_weight is not None:
-            raise ValueError("class_weight is for classifiers; weigh rows with sample_weight.")
+        self._check_parameters()
         matrix, operators = self._read_table(X)
         target, scoring, exact = self._number_target(y, sample_weight, len(matrix))
         self._grow(matrix, target, scoring, operators, leaf="mean", **exact)
@@ -377,5 +398,5 @@ class GrownRegressor(RegressorMixin, GrownEnsemble):
 
 
 def _one_or_more(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Give one target as a vector and several as a matrix."""
+    """Return one target as a vector and several as a matrix."""
     return values[:, 0] if values.shape[1] == 1 else values

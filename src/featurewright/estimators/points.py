@@ -54,7 +54,7 @@ class Points:
     labels: tuple[tuple[int, int], ...]
 
     def expand(self, matrix: Matrix) -> Matrix:
-        """Fill missing numbers and turn categories into indicators."""
+        """Return points: missing numbers filled in, categories as indicators."""
         if not self.labels:
             return filled(matrix, self.fill)
         out = np.zeros((len(matrix), len(self.names)))
@@ -91,13 +91,13 @@ def learn_points(matrix: Matrix, schema: Schema) -> dict[str, Any]:
 
 
 def filled(matrix: Matrix, fill: Matrix) -> Matrix:
-    """Fill missing numbers; a table without any is given back as it is."""
+    """Return a table with missing numbers filled in; itself where there are none."""
     gaps = np.isnan(matrix)
     return np.where(gaps, fill, matrix) if gaps.any() else matrix
 
 
 def _fills(matrix: Matrix, schema: Schema) -> Matrix:
-    """Give the middle value of each column, 0 for one without values."""
+    """Return the middle value of each column, 0 for one without values."""
     fill = np.zeros(schema.n_columns)
     for column, domain in enumerate(schema.domains):
         known = matrix[:, column]

@@ -1,4 +1,4 @@
-"""Show how far growing has got, and say when the first use compiles."""
+"""Progress bars, and a notice while the engine is compiled on first use."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from contextlib import contextmanager
 
 from featurewright.engine.grow import grow_tree
 
-_PATIENCE = 2.0  # seconds before the first use explains why it takes longer
+_NOTICE_SECONDS = 2.0  # of compiling before it is logged
 _logger = logging.getLogger("featurewright")
 
 
 @contextmanager
 def progress(total: int, title: str, *, verbose: int) -> Iterator[Callable[[int], None]]:
-    """Give a function to call with the number of steps done; it draws a bar if asked to."""
+    """Yield a function to call with the number of steps done; it draws a bar if `verbose`."""
     if not verbose:
         yield lambda done: None
         return
@@ -43,16 +43,16 @@ def progress(total: int, title: str, *, verbose: int) -> Iterator[Callable[[int]
 
 @contextmanager
 def compilation_notice() -> Iterator[None]:
-    """Tell a first-time user that the kernels are being compiled, if that takes a while."""
+    """Log that the kernels are being compiled, if that takes more than a moment."""
     if grow_tree.is_ready:  # compiled or loaded in this process already
         yield
         return
 
-    def tell() -> None:
+    def log() -> None:
         if not grow_tree.is_ready:  # still neither compiled nor loaded from disk
             _logger.warning("compiling the tree engine, once after installing: about half a minute")
 
-    timer = threading.Timer(_PATIENCE, tell)
+    timer = threading.Timer(_NOTICE_SECONDS, log)
     timer.daemon = True
     timer.start()
     try:

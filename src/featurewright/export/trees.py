@@ -10,7 +10,7 @@ from featurewright.constructive import (
     ConstructiveBoostingClassifier,
     ConstructiveBoostingRegressor,
 )
-from featurewright.constructive.boosted import BoostedTrees
+from featurewright.constructive.boosting import BoostedTrees
 from featurewright.engine.compiled_grammar import user_operators
 from featurewright.estimators.ensembles import GrownClassifier, GrownRegressor
 from featurewright.export.graph import Ensemble, Graph

@@ -6,8 +6,10 @@ import heapq
 import logging
 import threading
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,62 +28,167 @@ from featurewright.engine.correlations import score_programs
 from featurewright.engine.grow import kernel_addresses
 from featurewright.engine.growth import order_rows
 from featurewright.engine.node_search import prepare
+from featurewright.engine.operator_lists import tells_nothing_new_exchanged
 from featurewright.engine.threads import Halt, run_in_threads
 from featurewright.engine.weighted import gain_unit
 from featurewright.estimators.base import ConstructiveLearner, some_rows
 from featurewright.estimators.construction import (
-    CLASS_CRITERIA,
-    NUMBER_CRITERIA,
     Construction,
     Limits,
     count_levels,
     make_settings,
+    named_operators,
 )
-from featurewright.estimators.documentation import THREADS, documented
-from featurewright.estimators.parameters import number, one_of
+from featurewright.estimators.parameters import (
+    Parameter,
+    documented,
+    keep_arguments,
+    optional,
+    whole,
+    within,
+)
 from featurewright.estimators.progress import compilation_notice, progress
-from featurewright.expressions import Feature, Operator, from_program, resolve_operators
-from featurewright.fctree.candidates import Block, Candidates
-from featurewright.fctree.planning import check_output, is_constant, plan, six_or_named
+from featurewright.estimators.shared_parameters import (
+    ALL_CRITERIA,
+    CLASS_WEIGHT,
+    MAX_TIME,
+    MIN_SAMPLES_LEAF,
+    OPERATORS,
+    OUTPUT,
+    RANDOM_STATE,
+    RUNNING,
+    worded,
+)
+from featurewright.expressions import (
+    Domain,
+    Feature,
+    Operator,
+    accepts,
+    from_program,
+    operator_opcode,
+    resolve_operators,
+)
+from featurewright.expressions.builtin import IS
+from featurewright.expressions.opcodes import END, operator_symbol
+from featurewright.fctree.planning import is_constant, plan, six_or_named
 
-_SPARE = 10  # so many times the features asked for are looked at more closely
-_TRIAL = 16  # candidates scored to guess the time all take
+BLOCK = 1024  # candidates of a block, at most a few more than its first operand has partners
+_SPARE = 10  # candidates that are scored again at finer thresholds, for each feature asked for
+_TRIAL = 16  # candidates scored to estimate the time of all
 _logger = logging.getLogger("featurewright")
 
 # A kept candidate: its score, the negative number of its place in the one order of all candidates
 # (of two that score alike the first is better), and its program.
 Kept = tuple[float, int, tuple[int, ...]]
 
-PARAMETERS = """
-operators : sequence of str or Operator, optional
-    What features are constructed with, of one or two operands. By default sqrt, square, add, sub,
-    mul and gaussian, and "is" tests where the table has categories. Exchanged operands are
-    left out where they tell nothing new, and operators without columns of their kind; where that
-    leaves none of those named, they are refused.
-criterion : str, optional
-    How features are scored by their best split of all rows. Classes: "entropy" (the default),
-    "gain_ratio", "gini", "kearns_mansour" or "normalized_gain". Numbers: "squared_error", which
-    also makes numbers of classes that are whole numbers.
-n_features_out : int, optional
-    Features to keep; as many as there are columns by default. Only those that gain something: where
-    none does, as with a constant target, `transform` gives the original columns.
-max_correlation : float, optional
-    Skip a feature whose correlation with a better one is larger than this, up or down. Among the
-    best ten times as many features as are kept.
-min_samples_leaf : int or float, default=1
-    Rows, or share of rows, on each side of a split.
-class_weight : dict, "balanced" or None, default=None
-    Weights of the classes.
-include_original : bool, default=False
-    Whether `transform` gives the original columns too, before the constructed ones. A category
-    comes as the number of its level.
-keep_missing : bool, default=False
-    Whether `transform` leaves undefined values missing instead of filling in the median of `fit`.
-max_time : float, optional
-    Seconds after which to stop; the best features so far are the result.
-random_state : int, RandomState or None, default=None
-    Seed; only categories of more than a hundred levels leave something to chance.
-"""
+
+@dataclass(frozen=True)
+class Block:
+    """Candidates of one operator: some first operands, each with all its second ones."""
+
+    operator: int
+    first: int  # places of first operands, from this one
+    last: int  # to before this one
+    size: int
+
+
+class Candidates:
+    """All features of one operator that a table allows, none of them held in memory.
+
+    Parameters
+    ----------
+    operators : sequence of Operator
+        Of one or two operands.
+    domains : ndarray of int8
+        Domain of each column.
+    n_levels : ndarray of int64
+        Levels of each Category column.
+    """
+
+    def __init__(
+        self,
+        operators: Sequence[Operator],
+        domains: npt.NDArray[np.int8],
+        n_levels: npt.NDArray[np.int64],
+    ) -> None:
+        self.operators = tuple(operators)
+        # The columns that each domain accepts, in order.
+        self._columns = {
+            domain: np.flatnonzero([accepts(domain, Domain(int(given))) for given in domains])
+            for domain in Domain
+        }
+        self._n_levels = n_levels
+        users = user_operators(operators)
+        self._opcodes = [operator_opcode(operator, users) for operator in operators]
+
+    def _partners(self, number: int) -> npt.NDArray[np.int64]:
+        """Return how many candidates each first operand of an operator makes."""
+        operator = self.operators[number]
+        first = self._columns[operator.inputs[0]]
+        if operator.has_level:
+            return self._n_levels[first]
+        if operator.arity == 1:
+            return np.ones(len(first), np.int64)
+        second = self._columns[operator.inputs[1]]
+        if tells_nothing_new_exchanged(operator):
+            return len(second) - np.searchsorted(second, first, side="right")
+        return len(second) - np.isin(first, second).astype(np.int64)
+
+    def blocks(self) -> list[Block]:
+        """Return all candidates as blocks of about equal size."""
+        found = []
+        for number in range(len(self.operators)):
+            ends = np.cumsum(self._partners(number))
+            begin, done = 0, 0
+            while begin < len(ends):
+                end = max(begin + 1, int(np.searchsorted(ends, done + BLOCK, side="right")))
+                size = int(ends[end - 1]) - done
+                if size:
+                    found.append(Block(number, begin, end, size))
+                begin, done = end, int(ends[end - 1])
+        return found
+
+    def programs(self, block: Block) -> npt.NDArray[np.int32]:
+        """Return the programs of a block's candidates, always in the same order."""
+        operator, opcode = self.operators[block.operator], self._opcodes[block.operator]
+        chosen = self._columns[operator.inputs[0]][block.first : block.last]
+        out = np.full((block.size, 3), END, np.int32)
+        rows = list(self._rows(operator, chosen))
+        first = np.repeat(chosen, [len(row) for row in rows])
+        second = np.concatenate(rows)
+        out[:, 0] = first
+        if operator.has_level:
+            out[:, 1] = operator_symbol(IS, second)
+        elif operator.arity == 1:
+            out[:, 1] = -1 - opcode
+        else:
+            out[:, 1] = second
+            out[:, 2] = -1 - opcode
+        return out
+
+    def _rows(
+        self, operator: Operator, chosen: npt.NDArray[np.int64]
+    ) -> Iterator[npt.NDArray[np.int64]]:
+        """Yield the second operands, or levels, that go with each first operand."""
+        if operator.has_level or operator.arity == 1:
+            for column in chosen:
+                count = int(self._n_levels[column]) if operator.has_level else 1
+                yield np.arange(count, dtype=np.int64)
+            return
+        second = self._columns[operator.inputs[1]]
+        once = tells_nothing_new_exchanged(operator)
+        for column in chosen:
+            yield second[second > column] if once else second[second != column]
+
+
+def check_pair_operators(name: str, value: Any) -> None:
+    """Check that operators are known and take one or two operands."""
+    for operator in named_operators(value) or ():
+        if operator.arity > 2:
+            raise ValueError(
+                f"{name} has {operator.name!r} of {operator.arity} operands, but only columns and "
+                "pairs of columns are enumerated; leave it out."
+            )
 
 
 class _Best:
@@ -107,13 +214,13 @@ class _Best:
                     heapq.heapreplace(self.heap, entry)
 
     def ranked(self) -> list[Kept]:
-        """Give what was kept, best first."""
+        """Return the best candidates, best first."""
         return sorted(self.heap, reverse=True)
 
 
-@documented(PARAMETERS, THREADS, attributes="")
+@documented()
 class BatchConstructor(ConstructiveLearner):
-    """Apply every operator to every column and pair, and keep what parts all rows best.
+    """Apply every operator to every column and pair, and keep what separates all rows best.
 
     The number of candidates grows with the square of the number of columns. They are scored a block
     at a time, and only the best are kept in memory. `FCTreeClassifier` looks at far fewer.
@@ -149,6 +256,57 @@ class BatchConstructor(ConstructiveLearner):
     _class_criterion = "entropy"
     _construction: Construction
 
+    _parameters: ClassVar = {
+        "operators": worded(
+            OPERATORS,
+            """
+            What features are constructed with, of one or two operands. By default sqrt, square,
+            add, sub, mul and gaussian, and "is" tests where the table has categories. Exchanged
+            operands are left out where they tell nothing new, and operators without columns of
+            their kind; where that leaves none of those named, they are refused.
+            """,
+            check=check_pair_operators,
+        ),
+        "criterion": Parameter(
+            "str",
+            """
+            How features are scored by their best split of all rows. Classes: "entropy" (the
+            default), "gain_ratio", "gini", "kearns_mansour" or "normalized_gain". Numbers:
+            "squared_error", which also makes numbers of classes that are whole numbers.
+            """,
+            ALL_CRITERIA,
+        ),
+        "n_features_out": Parameter(
+            "int",
+            """
+            Features to keep; as many as there are columns by default. Only those that gain
+            something: where none does, as with a constant target, `transform` returns the original
+            columns.
+            """,
+            optional(whole(1)),
+        ),
+        "max_correlation": Parameter(
+            "float",
+            """
+            Skip a feature whose absolute correlation with a better one is larger than this. Among
+            the best ten times as many features as are kept.
+            """,
+            optional(within("(0, 1]")),
+        ),
+        "min_samples_leaf": MIN_SAMPLES_LEAF,
+        "class_weight": CLASS_WEIGHT,
+        "include_original": OUTPUT["include_original"],
+        "keep_missing": OUTPUT["keep_missing"],
+        **RUNNING,
+        "max_time": worded(
+            MAX_TIME, "Seconds after which to stop; the best features so far are the result."
+        ),
+        "random_state": worded(
+            RANDOM_STATE,
+            "Seed; only categories of more than a hundred levels leave something to chance.",
+        ),
+    }
+
     def __init__(
         self,
         *,
@@ -165,33 +323,12 @@ class BatchConstructor(ConstructiveLearner):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.operators = operators
-        self.criterion = criterion
-        self.n_features_out = n_features_out
-        self.max_correlation = max_correlation
-        self.min_samples_leaf = min_samples_leaf
-        self.class_weight = class_weight
-        self.include_original = include_original
-        self.keep_missing = keep_missing
-        self.max_time = max_time
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep_arguments(self, locals())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-    def _check_output(self) -> None:
-        check_output(self)
-        one_of("criterion", self.criterion, (*CLASS_CRITERIA, *NUMBER_CRITERIA, None))
-        if self.max_time is not None:
-            number("max_time", self.max_time, above=0.0)
-        if self.max_correlation is not None:
-            largest = number("max_correlation", self.max_correlation, above=0.0)
-            if largest > 1.0:
-                raise ValueError(f"max_correlation={largest:g} must lie in (0, 1].")
 
     def _wanted_operators(self) -> tuple[Operator, ...]:
         return six_or_named(self)
@@ -213,6 +350,7 @@ class BatchConstructor(ConstructiveLearner):
         self
             The fitted constructor.
         """
+        self._check_parameters()
         if y is None:
             raise ValueError(
                 "BatchConstructor requires y to be passed, but the target y is None; give classes "
@@ -242,7 +380,7 @@ class BatchConstructor(ConstructiveLearner):
         return self
 
     def _list(self, kept: list[Kept], unit: float) -> list[Feature]:
-        """Make features of the kept candidates that gain something."""
+        """Return the features of the kept candidates that gain something."""
         schema = self._schema
         users = user_operators(self._construction.operators)
         features = []
@@ -262,7 +400,7 @@ class BatchConstructor(ConstructiveLearner):
         matrix: npt.NDArray[np.float32],
         weights: npt.NDArray[np.float32],
     ) -> list[Feature]:
-        """Take the best, without those that correlate too much with a better one."""
+        """Return the best, without those that correlate too much with a better one."""
         if self.max_correlation is None:
             return features[:wanted]
         values = self._evaluate(features, np.array(matrix[some_rows(weights)], np.float64))
@@ -297,7 +435,7 @@ class _Scorer:
         for name, address in kernel_addresses().items():
             self.settings[name] = address
         order = order_rows(target)
-        # In the order in which they are looked at, values lie side by side.
+        # Values are contiguous in the order in which they are read.
         self.columns = np.ascontiguousarray(matrix.T[:, order])
         codes = target.codes[order] if len(target.codes) else target.codes
         sums = np.ascontiguousarray(target.sums[:, order])
@@ -310,14 +448,14 @@ class _Scorer:
         self.unit = 1.0
 
     def run(self, candidates: Candidates, best: _Best) -> int:
-        """Score all blocks; give the number of candidates scored."""
+        """Score all blocks; return the number of candidates scored."""
         blocks = candidates.blocks()
         starts = np.cumsum([0, *(block.size for block in blocks)])
         n_threads = max(1, min(effective_n_jobs(self.learner.n_jobs), len(blocks)))
-        buffers, n_stats = self._prepared_buffers()
+        buffers, n_stats = self._prepare()
         self.unit = float(gain_unit(buffers.rows, len(self.row_ids), n_stats, self.settings)) or 1.0
         if self.learner.verbose and blocks:
-            self._tell(candidates.programs(blocks[0])[:_TRIAL], int(starts[-1]), n_threads)
+            self._log_time(candidates.programs(blocks[0])[:_TRIAL], int(starts[-1]), n_threads)
         tasks = [
             partial(self._score, candidates, best, block, int(start))
             for block, start in zip(blocks, starts, strict=False)
@@ -327,7 +465,7 @@ class _Scorer:
             done = run_in_threads(tasks, n_threads, halt=self.halt, on_done=on_done)
         return sum(count or 0 for count in done)
 
-    def _prepared_buffers(self) -> tuple[Any, int]:
+    def _prepare(self) -> tuple[Any, int]:
         """Allocate working arrays and prepare the rows."""
         n, n_columns = len(self.row_ids), self.columns.shape[0]
         buffers = TreeBuffers.allocate(n, n_columns, self.n_values, 3, self.settings, 1)
@@ -337,8 +475,8 @@ class _Scorer:
     def _score_programs(
         self, programs: npt.NDArray[np.int32], seed: int, *, refines: bool = False
     ) -> npt.NDArray[np.float32]:
-        """Score programs on all rows."""
-        buffers, n_stats = self._prepared_buffers()
+        """Return the scores of programs on all rows."""
+        buffers, n_stats = self._prepare()
         scores = np.empty(len(programs), np.float32)
         context = GrowContext(
             rows=buffers.rows,
@@ -354,12 +492,11 @@ class _Scorer:
             tree=GrownTree.allocate(1, 3),
             buffers=buffers,
         )
-        n = len(self.row_ids)
-        score_programs(context, programs, n, n_stats, np.int64(refines), scores)
+        score_programs(context, programs, len(self.row_ids), n_stats, np.int64(refines), scores)
         return scores
 
     def refine(self, kept: list[Kept]) -> list[Kept]:
-        """Score the best again, at thresholds looked for more closely, and put them in order."""
+        """Score the best again at finer thresholds; return them in order."""
         if not kept:
             return kept
         programs = np.array([program for _, _, program in kept], np.int32)
@@ -371,13 +508,13 @@ class _Scorer:
         return sorted(better, reverse=True)
 
     def _score(self, candidates: Candidates, best: _Best, block: Block, start: int) -> int:
-        """Score a block and keep its best; give how many of its candidates were scored."""
+        """Score a block and keep its best; return how many of its candidates were scored."""
         programs = candidates.programs(block)
         best.offer(self._score_programs(programs, self.seed + start), programs, start)
         return 0 if self.halt.flag[0] else len(programs)
 
-    def _tell(self, programs: npt.NDArray[np.int32], total: int, n_threads: int) -> None:
-        """Say how much context lies ahead."""
+    def _log_time(self, programs: npt.NDArray[np.int32], total: int, n_threads: int) -> None:
+        """Log how long scoring all candidates will take."""
         self._score_programs(programs, self.seed)  # compiles
         started = time.perf_counter()
         self._score_programs(programs, self.seed)

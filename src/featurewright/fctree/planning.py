@@ -11,7 +11,6 @@ from featurewright.engine.buffers import WEIGHTED, Target
 from featurewright.engine.compiled_grammar import build_grammar, compile_operators
 from featurewright.engine.operator_lists import usable_operators
 from featurewright.estimators.construction import Construction, count_levels, named_operators
-from featurewright.estimators.parameters import flag, whole_number
 from featurewright.expressions import Domain, Operator, resolve_operators
 from featurewright.tables import Schema
 
@@ -22,21 +21,13 @@ _KINDS = {Domain.REAL: "numbers", Domain.BOOLEAN: "booleans", Domain.CATEGORY: "
 
 
 def six_or_named(learner: Any) -> tuple[Operator, ...]:
-    """Look up the operators a learner names; the six of the paper by default."""
-    named = named_operators(learner)
+    """Return the operators a learner names; the six of the paper by default."""
+    named = named_operators(learner.operators)
     return resolve_operators(SIX) if named is None else named
 
 
-def check_output(learner: Any) -> None:
-    """Refuse an output that makes no sense; None stands for the usual number of features."""
-    flag("include_original", learner.include_original)
-    flag("keep_missing", learner.keep_missing)
-    if learner.n_features_out is not None:
-        whole_number("n_features_out", learner.n_features_out, 1)
-
-
 def is_constant(target: Target) -> bool:
-    """Tell whether all rows that count have the same target; gains are rounding errors then."""
+    """Whether all rows of positive weight have the same target; gains are rounding errors then."""
     rows = target.weights > 0
     if len(target.codes):
         return not np.ptp(target.codes[rows])
@@ -50,7 +41,7 @@ def plan(
     budget: int,
     max_order: int = 1,
 ) -> Construction:
-    """Work out what a fit constructs features from: operators that find operands."""
+    """Return what a fit constructs features from: the operators that find operands."""
     used = usable_operators(operators, schema.domains, max_order)
     if operators and not used and learner.operators is not None:
         counts = Counter(Domain(int(domain)) for domain in schema.domains)

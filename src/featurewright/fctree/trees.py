@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,63 +19,29 @@ from featurewright.engine.operator_lists import list_operators
 from featurewright.engine.threads import Halt
 from featurewright.estimators.base import some_rows
 from featurewright.estimators.construction import Construction, Limits
-from featurewright.estimators.documentation import FITTED, THREADS, documented
 from featurewright.estimators.ensembles import GrownClassifier, GrownEnsemble, GrownRegressor
-from featurewright.estimators.parameters import flag, rows_or_share, whole_number
+from featurewright.estimators.parameters import (
+    Parameter,
+    documented,
+    flag,
+    keep_arguments,
+    optional,
+    rows_or_share,
+    whole,
+)
+from featurewright.estimators.shared_parameters import (
+    CLASS_CRITERION,
+    FITTED,
+    GROWTH,
+    MAX_TIME,
+    OPERATORS,
+    OUTPUT,
+    check_budget,
+    worded,
+)
 from featurewright.expressions import Feature, Operator, parse_budget
-from featurewright.fctree.planning import MAX_ORDER, check_output, is_constant, plan, six_or_named
+from featurewright.fctree.planning import MAX_ORDER, is_constant, plan, six_or_named
 
-CONSTRUCTION = """
-n_estimators : int, default=1
-    Number of trees. All see all rows and differ in the operators and columns they draw. The
-    features of several are merged; predictions are means.
-n_constructed : int or str, default="1n"
-    Features constructed at each node; "3.5n" stands for three and a half times the number of
-    columns.
-operators : sequence of str or Operator, optional
-    What features are constructed with, by name or as `Operator`. By default sqrt, square, add,
-    sub, mul and gaussian. Operators that find no columns of their kind are left out; where that
-    leaves none of those named, they are refused. None at all, `[]`, makes the plain tree.
-weighting : bool, default=True
-    Whether nodes change the weights by which operators are drawn below them: that of each operator
-    drawn is multiplied by exp(-1 / (1 + mean gain)). Of two that were drawn, the weight of the
-    one that gained more rises against the other's; that of one not drawn rises against both.
-    Without it all are drawn alike.
-max_order : int, default=1
-    Operators on top of one another: with 2 or more, operands may be features that were chosen
-    further up on the path. Expressions hold up to 127 symbols, which allows 6 with operators of
-    two operands, 4 with three and 126 with one.
-criterion : str, optional
-    How splits are scored. Classifiers: "entropy" (the default), "gain_ratio", "gini",
-    "kearns_mansour" or "normalized_gain". Regressors: "squared_error".
-min_samples : int or float, default=3
-    Rows, or share of rows, that a node needs to be split.
-max_depth : int, optional
-    Largest depth of a tree.
-min_samples_leaf : int or float, default=1
-    Rows, or share of rows, on each side of a split.
-min_weight_fraction_leaf : float, default=0.0
-    Share of the total weight on each side of a split.
-max_leaf_nodes : int, optional
-    Grow the best nodes first, up to so many leaves.
-min_gain : float, default=0.0
-    Gain, in units of weight, that a split needs.
-class_weight : dict, "balanced" or None, default=None
-    Weights of the classes; classifiers only.
-n_features_out : int, optional
-    Features that `transform` computes, the best ones; all by default, which is as many as the trees
-    have distinct tests. With `include_original` constructed ones alone are counted.
-include_original : bool, default=False
-    Whether `transform` gives all original columns, before the constructed ones, and not only those
-    that were chosen.
-keep_missing : bool, default=False
-    Whether `transform` leaves undefined values missing instead of filling in the median of `fit`.
-max_time : float, optional
-    Seconds after which growing stops; what was grown by then is the result, with a warning where
-    that is not even a first split.
-random_state : int, RandomState or None, default=None
-    Seed; the result is the same for any `n_jobs`.
-"""
 LEARNED = """
 operator_weights_ : dict
     Weight of each operator after the root was searched; the mean of all trees.
@@ -90,65 +56,86 @@ n_candidates_ : int
 )
 
 
-class FCTreeParameters(GrownEnsemble):
-    """The parameters of feature construction trees, and how they are grown."""
+class FCTree(GrownEnsemble):
+    """How feature construction trees are grown."""
 
     _many_thresholds = 1
     _class_criterion = "entropy"
     _title = "growing feature construction trees"
-    search = "weighted"  # not a choice: it is the method
+    search = "weighted"  # no parameter: the method has one search
 
-    def __init__(
-        self,
-        n_estimators: int = 1,
-        *,
-        n_constructed: int | str = "1n",
-        operators: Any = None,
-        weighting: bool = True,
-        max_order: int = 1,
-        criterion: str | None = None,
-        min_samples: int | float = 3,
-        max_depth: int | None = None,
-        min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_leaf_nodes: int | None = None,
-        min_gain: float = 0.0,
-        class_weight: Any = None,
-        n_features_out: int | None = None,
-        include_original: bool = False,
-        keep_missing: bool = False,
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.n_constructed = n_constructed
-        self.operators = operators
-        self.weighting = weighting
-        self.max_order = max_order
-        self.criterion = criterion
-        self.min_samples = min_samples
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_gain = min_gain
-        self.class_weight = class_weight
-        self.n_features_out = n_features_out
-        self.include_original = include_original
-        self.keep_missing = keep_missing
-        self.max_time = max_time
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def _check_output(self) -> None:
-        check_output(self)
-        whole_number("max_order", self.max_order, 1, most=MAX_ORDER)
+    _parameters: ClassVar = {
+        "n_estimators": Parameter(
+            "int",
+            """
+            Number of trees. All see all rows and differ in the operators and columns they draw. The
+            features of several are merged; predictions are means.
+            """,
+            whole(1),
+        ),
+        "n_constructed": Parameter(
+            "int or str",
+            """
+            Features constructed at each node; "3.5n" stands for three and a half times the number
+            of columns.
+            """,
+            check_budget,
+        ),
+        "operators": worded(
+            OPERATORS,
+            """
+            What features are constructed with, by name or as `Operator`. By default sqrt, square,
+            add, sub, mul and gaussian. Operators that find no columns of their kind are left out;
+            where that leaves none of those named, they are refused. None at all, `[]`, makes the
+            plain tree.
+            """,
+        ),
+        "weighting": Parameter(
+            "bool",
+            """
+            Whether nodes change the weights by which operators are drawn below them: that of each
+            operator drawn is multiplied by exp(-1 / (1 + mean gain)). Of two that were drawn, the
+            weight of the one that gained more rises against the other's; that of one not drawn
+            rises against both. Without it all are drawn alike.
+            """,
+            flag,
+        ),
+        "max_order": Parameter(
+            "int",
+            """
+            Operators on top of one another: with 2 or more, operands may be features that were
+            chosen further up on the path. Expressions hold up to 127 symbols, which allows 6 with
+            operators of two operands, 4 with three and 126 with one.
+            """,
+            whole(1, most=MAX_ORDER),
+        ),
+        "min_samples": GROWTH["min_samples_split"],
+        "n_features_out": Parameter(
+            "int",
+            """
+            Features that `transform` computes, the best ones; all by default, which is as many as
+            the trees have distinct tests. With `include_original` constructed ones alone are
+            counted.
+            """,
+            optional(whole(1)),
+        ),
+        "include_original": worded(
+            OUTPUT["include_original"],
+            """
+            Whether `transform` returns all original columns, before the constructed ones, and not
+            only those that were chosen.
+            """,
+        ),
+        "max_time": worded(
+            MAX_TIME,
+            """
+            Seconds after which growing stops; what was grown by then is the result, with a warning
+            where that is not even a first split.
+            """,
+        ),
+    }
 
     def _wanted_operators(self) -> tuple[Operator, ...]:
-        flag("weighting", self.weighting)
         return six_or_named(self)
 
     def _plan(self, operators: Any) -> Construction:
@@ -203,7 +190,7 @@ class FCTreeParameters(GrownEnsemble):
     def _find_features(
         self, matrix: npt.NDArray[np.float32], weights: npt.NDArray[np.floating[Any]]
     ) -> tuple[Feature, ...]:
-        """Give the features that nodes test, those of equal values merged, best first."""
+        """Return the features that nodes test, those of equal values merged, best first."""
         forest = spell_level_tests(self.forest_)
         ranking = rank_programs(forest, self._construction.compiled.functions(np.float32))
         operators = user_operators(self._construction.operators)
@@ -228,7 +215,7 @@ class FCTreeParameters(GrownEnsemble):
             if len(group) == 1:
                 merged += group
                 continue
-            # Equal on some rows: all of them decide.
+            # Equal on a subsample: compare all rows.
             equal: dict[bytes, list[Feature]] = defaultdict(list)
             for feature in group:
                 values = self._evaluate([feature], np.array(everyone, np.float64))
@@ -239,8 +226,8 @@ class FCTreeParameters(GrownEnsemble):
         return tuple(sorted(merged, key=lambda feature: -feature.gain))
 
 
-@documented(CONSTRUCTION, THREADS, attributes=LEARNED)
-class FCTreeClassifier(GrownClassifier, FCTreeParameters):
+@documented(attributes=LEARNED)
+class FCTreeClassifier(GrownClassifier, FCTree):
     """A decision tree that constructs features at its nodes and learns which operators pay.
 
     Each node tests the best of the original columns and of a number of features, each made by one
@@ -275,9 +262,45 @@ class FCTreeClassifier(GrownClassifier, FCTreeParameters):
     True
     """
 
+    _parameters: ClassVar = {
+        "criterion": worded(
+            CLASS_CRITERION,
+            """
+            How splits are scored: "entropy" (the default), "gain_ratio", "gini", "kearns_mansour"
+            or "normalized_gain".
+            """,
+        )
+    }
 
-@documented(CONSTRUCTION, THREADS, attributes=LEARNED)
-class FCTreeRegressor(GrownRegressor, FCTreeParameters):
+    def __init__(
+        self,
+        n_estimators: int = 1,
+        *,
+        n_constructed: int | str = "1n",
+        operators: Any = None,
+        weighting: bool = True,
+        max_order: int = 1,
+        criterion: str | None = None,
+        min_samples: int | float = 3,
+        max_depth: int | None = None,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_gain: float = 0.0,
+        class_weight: Any = None,
+        n_features_out: int | None = None,
+        include_original: bool = False,
+        keep_missing: bool = False,
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        keep_arguments(self, locals())
+
+
+@documented(attributes=LEARNED)
+class FCTreeRegressor(GrownRegressor, FCTree):
     """A regression tree that constructs features at its nodes and learns which operators pay.
 
     As `FCTreeClassifier`, for numbers: gains are shares of the sum of squares of a node.
@@ -299,3 +322,28 @@ class FCTreeRegressor(GrownRegressor, FCTreeParameters):
     >>> print(tree.fit(X, X[:, 0] * X[:, 2]).features_[0].name)
     x0 * x2
     """
+
+    def __init__(
+        self,
+        n_estimators: int = 1,
+        *,
+        n_constructed: int | str = "1n",
+        operators: Any = None,
+        weighting: bool = True,
+        max_order: int = 1,
+        criterion: str | None = None,
+        min_samples: int | float = 3,
+        max_depth: int | None = None,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_gain: float = 0.0,
+        n_features_out: int | None = None,
+        include_original: bool = False,
+        keep_missing: bool = False,
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        keep_arguments(self, locals())

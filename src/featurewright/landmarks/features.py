@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.engine.threads import one_blas_thread
-from featurewright.estimators.documentation import documented
-from featurewright.estimators.parameters import flag
+from featurewright.estimators.parameters import (
+    Parameter,
+    documented,
+    flag,
+    keep_arguments,
+    whole,
+)
 from featurewright.estimators.points import Matrix
-from featurewright.landmarks.documentation import KERNEL, SEEDS
-from featurewright.landmarks.plan import check_landmarks, plan_landmarks
+from featurewright.estimators.shared_parameters import worded
+from featurewright.landmarks.selection import LandmarkParameters, plan_landmarks
 from featurewright.tables import (
     ClassTarget,
     apply_table,
@@ -27,20 +32,15 @@ from featurewright.tables import (
 )
 
 
-@documented(KERNEL, SEEDS, slices='"class" needs y.')
-class LandmarkKernelFeatures(TransformerMixin, BaseEstimator):
-    """Give each row its similarities to some rows of the training table.
+@documented()
+class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator):
+    """Compute the similarities of each row to some rows of the training table.
 
     Missing numbers are the column's median for the kernel; a column of labels counts as one column
     of 0 and 1 for each label.
 
     Parameters
     ----------
-    n_landmarks : int, default=10
-        Number of landmarks, and of new columns; all training rows if there are fewer.
-    append : bool, default=True
-        Whether the original columns come first, missing values filled with their median and labels
-        as the number of their level.
     {parameters}
 
     Attributes
@@ -72,6 +72,29 @@ class LandmarkKernelFeatures(TransformerMixin, BaseEstimator):
     x0, gaussian(x, row 2)
     """
 
+    _parameters: ClassVar = {
+        "n_landmarks": Parameter(
+            "int",
+            "Number of landmarks, and of new columns; all training rows if there are fewer.",
+            whole(1),
+        ),
+        "append": Parameter(
+            "bool",
+            """
+            Whether the original columns come first, missing values filled with their median and
+            labels as the number of their level.
+            """,
+            flag,
+        ),
+        "landmarks": worded(
+            LandmarkParameters._parameters["landmarks"],
+            """
+            Which training rows are landmarks: any; as many of each class, where there are enough;
+            the rows next to the centers that k-means finds. "class" needs y.
+            """,
+        ),
+    }
+
     def __init__(
         self,
         n_landmarks: int = 10,
@@ -89,19 +112,7 @@ class LandmarkKernelFeatures(TransformerMixin, BaseEstimator):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_landmarks = n_landmarks
-        self.append = append
-        self.kernel = kernel
-        self.width = width
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.batched = batched
-        self.landmarks = landmarks
-        self.scale = scale
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        keep_arguments(self, locals())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -126,8 +137,7 @@ class LandmarkKernelFeatures(TransformerMixin, BaseEstimator):
         self
             The fitted transformer.
         """
-        check_landmarks(self, least=1)
-        flag("append", self.append)
+        self._check_parameters()
         matrix, schema = fit_table(self, X, dtype=np.float64, order="C")
         weights = check_weights(sample_weight, len(matrix))
         rows = np.arange(len(matrix)) if weights is None else np.flatnonzero(weights > 0)
@@ -171,7 +181,7 @@ class LandmarkKernelFeatures(TransformerMixin, BaseEstimator):
         return np.hstack([self._map.places.filled(matrix), columns])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Name the columns that `transform` gives.
+        """Return the names of the columns that `transform` computes.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Runs of an ensemble: each has landmarks of its own, and trains on a table of its own."""
+"""Runs of an ensemble: each has landmarks of its own, a table of its own, and what it trains."""
 
 from __future__ import annotations
 
@@ -6,18 +6,26 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import isqrt
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import has_fit_parameter
 
+from featurewright.constructive import (
+    ConstructiveForestClassifier,
+    ConstructiveForestRegressor,
+    ConstructiveTreeClassifier,
+    ConstructiveTreeRegressor,
+)
 from featurewright.engine.threads import run_in_threads
 from featurewright.estimators.points import Matrix
 from featurewright.expressions import Domain
-from featurewright.landmarks.choice import Rows
-from featurewright.landmarks.members import Member, Values
-from featurewright.landmarks.points import PointMap
-from featurewright.landmarks.similarity import BLOCK, LandmarkMap
+from featurewright.landmarks.selection import Rows
+from featurewright.landmarks.similarity import BLOCK, LandmarkMap, PointMap
 from featurewright.tables import EncodedTable, Schema
 
 # Kernel features alone, or beside a random half of the columns: a learner for each run. The other
@@ -25,7 +33,214 @@ from featurewright.tables import EncodedTable, Schema
 ONE_BY_ONE = ("random_subspace", "kernel_only")
 WHOLE = ("bagging", "adaboost", "random_forest", "constructive_forest")
 METHODS = (*ONE_BY_ONE, *WHOLE)
-_VALUES = 2**22  # similarities that are held at once
+Values = NDArray[np.float64]
+_MAX_SIMILARITIES = 2**22  # that are held at once
+_MAX_SEED = np.iinfo(np.int32).max
+# A learner that comes back unchanged has an error of exactly a half; rounding must not decide.
+_CLOSE = 1e-9
+_LEAF_ROWS = 2  # of trees that are not random forests: the least of C4.5, where boosting has work
+_LIMITS = (
+    *("criterion", "max_features", "max_depth"),
+    *("min_samples_leaf", "min_weight_fraction_leaf"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTarget:
+    """What members learn: codes of classes or numbers, and the weights of the rows."""
+
+    y: NDArray[Any]
+    weights: Values | None
+    n_classes: int  # 0 for numbers
+
+    def of(self, rows: NDArray[np.int64]) -> TrainingTarget:
+        """Return the target of some rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, y=self.y[rows], weights=weights)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The rows of positive weight."""
+        if self.weights is None:
+            return np.arange(len(self.y))
+        return np.flatnonzero(self.weights > 0)
+
+
+class Member(Protocol):
+    """Something trained that predicts rows: shares of classes, or one column of numbers."""
+
+    @property
+    def learners(self) -> tuple[Any, ...]:
+        """The fitted learners."""
+
+    def values(self, X: Any) -> Values:
+        """Return the predictions for the rows of a table."""
+
+
+@dataclass(frozen=True, eq=False)
+class One:
+    """A single learner, which may be an ensemble of its own; with no classes, a regressor."""
+
+    learner: Any
+    n_classes: int
+
+    @property
+    def learners(self) -> tuple[Any, ...]:
+        """The learner alone."""
+        return (self.learner,)
+
+    def values(self, X: Any) -> Values:
+        """Return its probabilities, its votes if it has none, or its predictions."""
+        if self.n_classes == 0:
+            return np.asarray(self.learner.predict(X), dtype=np.float64).reshape(-1, 1)
+        if not hasattr(self.learner, "predict_proba"):
+            return np.eye(self.n_classes)[self.learner.predict(X)]
+        shares = self.learner.predict_proba(X)
+        if len(self.learner.classes_) == self.n_classes:
+            return np.asarray(shares, dtype=np.float64)
+        values = np.zeros((len(shares), self.n_classes))  # it may not have seen every class
+        values[:, self.learner.classes_] = shares
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class Several:
+    """Learners whose predictions are combined."""
+
+    members: tuple[One, ...]
+
+    @property
+    def learners(self) -> tuple[Any, ...]:
+        """The learners in the order in which they were trained."""
+        return tuple(member.learner for member in self.members)
+
+
+@dataclass(frozen=True, eq=False)
+class Bag(Several):
+    """Learners that saw different rows; their predictions are averaged."""
+
+    def values(self, X: Any) -> Values:
+        """Return the mean prediction."""
+        total = self.members[0].values(X) / len(self.members)
+        for member in self.members[1:]:
+            total += member.values(X) / len(self.members)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Boosted(Several):
+    """AdaBoost.M1: each learner votes with the weight of its accuracy."""
+
+    weights: tuple[float, ...]
+
+    def values(self, X: Any) -> Values:
+        """Return each class's share of the votes; a single learner predicts alone."""
+        if len(self.members) == 1:
+            return self.members[0].values(X)
+        total = sum(self.weights)
+        n_classes = self.members[0].n_classes
+        values = np.zeros((X.shape[0], n_classes))
+        for member, weight in zip(self.members, self.weights, strict=True):
+            choice = np.argmax(member.values(X), axis=1)
+            values[np.arange(len(values)), choice] += weight / total
+        return values
+
+
+def train_one(template: Any, X: Any, target: TrainingTarget, seed: int) -> One:
+    """Train a copy of a learner, with its own seed."""
+    learner = clone(template)
+    names = [
+        name
+        for name in learner.get_params()
+        if name == "random_state" or name.endswith("__random_state")
+    ]
+    learner.set_params(**dict.fromkeys(names, int(seed)))
+    if target.weights is None:
+        learner.fit(X, target.y)
+    else:
+        learner.fit(X, target.y, sample_weight=target.weights)
+    return One(learner, target.n_classes)
+
+
+def train_bag(
+    template: Any, X: NDArray[Any], target: TrainingTarget, seed: int, n_members: int
+) -> Bag:
+    """Train copies of a learner on rows drawn with replacement."""
+    random = RandomState(seed)
+    rows = target.rows
+    members = []
+    for _ in range(n_members):
+        drawn = rows[random.randint(len(rows), size=len(rows))]
+        own = random.randint(_MAX_SEED)
+        members.append(train_one(template, X[drawn], target.of(drawn), own))
+    return Bag(tuple(members))
+
+
+def train_boosted(
+    template: Any, X: Any, target: TrainingTarget, seed: int, n_members: int
+) -> Boosted:
+    """Train by AdaBoost.M1 (Freund and Schapire).
+
+    A learner with the weighted error e multiplies the weights of the rows it has wrong by
+    (1 - e) / e and votes with the logarithm of that. Boosting ends at a learner that has nothing
+    wrong, or half and more; such a one counts only where it is the first.
+    """
+    random = RandomState(seed)
+    weights = np.ones(len(target.y)) if target.weights is None else target.weights
+    weights = _of_mean_one(weights)
+    members: list[One] = []
+    votes: list[float] = []
+    for _ in range(n_members):
+        member = train_one(template, X, replace(target, weights=weights), random.randint(_MAX_SEED))
+        wrong = np.argmax(member.values(X), axis=1) != target.y
+        error = float(weights[wrong].sum() / weights.sum())
+        if error <= _CLOSE or error >= 0.5 - _CLOSE:
+            if not members:
+                members, votes = [member], [1.0]
+            break
+        members.append(member)
+        factor = (1.0 - error) / error
+        votes.append(float(np.log(factor)))
+        weights = _of_mean_one(np.where(wrong, weights * factor, weights))
+    return Boosted(tuple(members), tuple(votes))
+
+
+def _of_mean_one(weights: Values) -> Values:
+    """Return weights scaled so that those of rows which have any are one on average."""
+    return weights / weights.max() * (np.count_nonzero(weights) / (weights / weights.max()).sum())
+
+
+def check_weighable(template: Any, why: str) -> None:
+    """Refuse a learner that takes no weights where they are needed."""
+    if not has_fit_parameter(template, "sample_weight"):
+        raise ValueError(
+            f"{type(template).__name__} takes no sample_weight, but {why}; choose another learner."
+        )
+
+
+def make_learner(ensemble: Any, method: str | None, n_members: int, n_rows: int) -> Any:
+    """Return the learner that runs train copies of: the ensemble's own estimator, or trees."""
+    if ensemble.estimator is not None:
+        return ensemble.estimator
+    classifies = is_classifier(ensemble)
+    limits: dict[str, Any] = {name: getattr(ensemble, name) for name in _LIMITS}
+    forest = method in ("random_forest", "constructive_forest")
+    if ensemble.min_samples_leaf is None:
+        limits["min_samples_leaf"] = 1 if forest else _LEAF_ROWS
+        if method == "adaboost" and not ensemble.min_weight_fraction_leaf:
+            # As in C4.5, two rows by their weight: leaves of rows that count for little would
+            # remember them, and the votes of such trees err more.
+            limits["min_samples_leaf"] = 1
+            limits["min_weight_fraction_leaf"] = min(_LEAF_ROWS / n_rows, 0.5)
+    if ensemble.criterion is None and classifies:
+        limits["criterion"] = "entropy"
+    limits["search"] = "random" if method == "constructive_forest" else None
+    if forest or method == "bagging":
+        if method == "bagging" and ensemble.max_features is None:
+            limits["max_features"] = "all"
+        family = ConstructiveForestClassifier if classifies else ConstructiveForestRegressor
+        return family(n_members, **limits)
+    return (ConstructiveTreeClassifier if classifies else ConstructiveTreeRegressor)(**limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +255,7 @@ class Base:
     places: PointMap | None
 
     def read(self, matrix: Matrix) -> Matrix:
-        """Give the columns of encoded rows."""
+        """Return the columns of encoded rows."""
         return matrix.astype(np.float32) if self.places is None else self.places.points(matrix)
 
     @property
@@ -49,7 +264,7 @@ class Base:
         return self.schema.n_columns if self.places is None else self.places.n_coordinates
 
     def table(self, columns: Matrix, chosen: Rows, features: Matrix) -> Any:
-        """Put some columns and the kernel features side by side, as members take them."""
+        """Return some columns and the kernel features side by side, as members take them."""
         width = len(chosen)
         joint = np.empty((len(columns), width + features.shape[1]), columns.dtype)
         joint[:, :width] = columns if width == columns.shape[1] else columns[:, chosen]
@@ -76,7 +291,7 @@ class Run:
 
 
 def n_runs_and_members(method: str | None, n_estimators: int, n_runs: int | None) -> list[int]:
-    """Part the learners of an ensemble into runs: about as many runs as learners in a run."""
+    """Return the number of runs and of learners in each: about as many runs as learners."""
     if method in ONE_BY_ONE:
         return [n_estimators, 1]
     # The whole number next to the square root.
@@ -87,7 +302,7 @@ def n_runs_and_members(method: str | None, n_estimators: int, n_runs: int | None
 def average_runs(
     runs: tuple[Run, ...], features: LandmarkMap, base: Base, matrix: Matrix, n_jobs: int | None
 ) -> Values:
-    """Average the answers of all runs, some rows at a time.
+    """Return the mean prediction of all runs, computed some rows at a time.
 
     Parameters
     ----------
@@ -96,16 +311,16 @@ def average_runs(
     features : LandmarkMap
         The landmarks of all runs, those of the first run first.
     base : Base
-        Gives the columns beside them.
+        The columns beside them.
     matrix : ndarray of shape (n_rows, n_columns)
         The encoded rows.
     n_jobs : int or None
         Threads.
     """
     n_landmarks = len(features.landmarks) // len(runs)
-    chunk = int(np.clip(_VALUES // max(1, len(features.landmarks)), BLOCK, 8 * BLOCK))
+    chunk = int(np.clip(_MAX_SIMILARITIES // max(1, len(features.landmarks)), BLOCK, 8 * BLOCK))
 
-    def answer(rows: Matrix) -> Values:
+    def predict(rows: Matrix) -> Values:
         columns, similarities = base.read(rows), features.columns(rows)
         total: Any = 0.0
         for k, run in enumerate(runs):
@@ -115,7 +330,7 @@ def average_runs(
         return total
 
     def work(first: int, last: int) -> list[Values]:
-        return [answer(matrix[k : min(k + chunk, last)]) for k in range(first, last, chunk)]
+        return [predict(matrix[k : min(k + chunk, last)]) for k in range(first, last, chunk)]
 
     threads = min(effective_n_jobs(n_jobs), -(-len(matrix) // BLOCK))
     edges = np.linspace(0, len(matrix), threads + 1).astype(np.int64)

@@ -1,8 +1,8 @@
-"""Kernels and other similarities between rows and landmarks, by name or as functions."""
+"""Rows as points, and kernels and other similarities between points and landmarks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -14,16 +14,53 @@ from joblib import effective_n_jobs
 from sklearn.metrics.pairwise import euclidean_distances, kernel_metrics, pairwise_kernels
 
 from featurewright.engine.threads import run_in_threads
-from featurewright.estimators.parameters import number, one_of, whole_number
-from featurewright.estimators.points import Matrix
-from featurewright.landmarks.points import PointMap
-from featurewright.tables import FLOAT_MAX
+from featurewright.estimators.points import Matrix, Points, filled, learn_points
+from featurewright.expressions import Domain
+from featurewright.tables import FLOAT_MAX, Schema
 
 KERNELS = ("gaussian", *sorted(kernel_metrics()))
 # Matrix products round differently for different numbers of rows. Blocks of one size make a row's
 # similarities the same alone and in any batch, and bound the memory.
 BLOCK = 1024
 WIDTH_ROWS = 500  # rows whose distances give the width
+
+
+@dataclass(frozen=True, eq=False)
+class PointMap(Points):
+    """What `fit` learned to turn rows into points, on one scale where asked.
+
+    Attributes
+    ----------
+    scale : ndarray
+        What each coordinate is divided by.
+    """
+
+    scale: Matrix
+
+    @property
+    def n_coordinates(self) -> int:
+        """Number of coordinates of a point."""
+        return len(self.names)
+
+    def filled(self, matrix: Matrix) -> Matrix:
+        """Return the columns with their missing values filled in."""
+        return filled(matrix, self.fill)
+
+    def points(self, matrix: Matrix) -> Matrix:
+        """Return the points of encoded rows."""
+        return self.expand(matrix) / self.scale
+
+
+def learn_map(matrix: Matrix, schema: Schema, *, scale: bool) -> PointMap:
+    """Learn the medians, and the standard deviations if columns of numbers are to be scaled."""
+    fields = learn_points(matrix, schema)
+    spread = np.ones(len(fields["names"]))
+    for place, column in enumerate(fields["numbers"] if scale else ()):
+        known = matrix[:, column]
+        known = known[~np.isnan(known)]
+        if schema.domains[column] == Domain.REAL and len(known) and known.min() < known.max():
+            spread[place] = known.std() or 1.0  # very small numbers have a spread of zero
+    return PointMap(**fields, scale=spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +76,7 @@ class Similarity:
     origin: Matrix | None = None
 
     def block(self, points: Matrix, landmarks: Matrix) -> Matrix:
-        """Compare up to `BLOCK` points with all landmarks; what is undefined is 0."""
+        """Return the similarities of up to `BLOCK` points to all landmarks; 0 where undefined."""
         n_rows = len(points)
         if n_rows < BLOCK and (self.batched or not callable(self.metric)):
             points = np.concatenate([points, np.repeat(points[-1:], BLOCK - n_rows, axis=0)])
@@ -52,30 +89,30 @@ class Similarity:
                 found = gaussian(points, landmarks, **self.params)
             else:
                 found = pairwise_kernels(points, landmarks, metric=self.metric, **self.params)
-        # Larger numbers no table of this library may hold.
+        # No table of this library may hold larger numbers.
         values = np.clip(found[:n_rows], -FLOAT_MAX, FLOAT_MAX)
         values[np.isnan(values)] = 0.0
         return values
 
     def _from_tables(self, kernel: Callable[..., Any], points: Matrix, landmarks: Matrix) -> Matrix:
-        """Ask a function of two tables."""
+        """Return what a function of two tables computes."""
         expected = (len(points), len(landmarks))
         wanted = (
             f"kernel {self.name} with batched=True gets tables of the shapes {points.shape} and "
             f"{landmarks.shape} and must give an array of similarities of the shape {expected}"
         )
-        ask = "use batched=False if it takes two rows."
+        advice = "use batched=False if it takes two rows."
         try:
             found = np.asarray(kernel(points, landmarks, **self.params), dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{wanted}, but it failed ({error}): {ask}") from error
+            raise ValueError(f"{wanted}, but it failed ({error}): {advice}") from error
         if found.shape != expected:
-            raise ValueError(f"{wanted}, but gave {found.shape}: {ask}")
+            raise ValueError(f"{wanted}, but gave {found.shape}: {advice}")
         return found
 
 
 def gaussian(points: Matrix, landmarks: Matrix, gamma: float | None) -> Matrix:
-    """Give exp(-gamma d²), as scikit-learn does but without checking its input for every block."""
+    """Return exp(-gamma d²), as scikit-learn does but without checking every block."""
     squares = points @ landmarks.T
     squares *= -2.0
     squares += np.einsum("ij,ij->i", points, points)[:, None]
@@ -94,7 +131,7 @@ class LandmarkMap:
     landmarks: Matrix
 
     def columns(self, matrix: Any, n_jobs: int | None = None) -> Matrix:
-        """Compute the similarities of encoded rows, block by block."""
+        """Return the similarities of encoded rows, computed block by block."""
         out = np.empty((len(matrix), len(self.landmarks)))
         if len(self.landmarks) == 0:
             return out
@@ -112,38 +149,8 @@ class LandmarkMap:
         return out
 
 
-def check_similarity(learner: Any) -> None:
-    """Refuse parameters of a similarity that make no sense, before any work."""
-    kernel = learner.kernel
-    if not callable(kernel):
-        one_of("kernel", kernel, KERNELS)
-    if learner.width is not None:
-        number("width", learner.width, above=0.0)
-        if kernel != "gaussian":
-            shown = kernel_name(kernel) if callable(kernel) else repr(kernel)
-            raise ValueError(
-                f"width={learner.width!r} belongs to kernel='gaussian', but kernel is {shown}: "
-                "leave it out, or set gamma where the kernel has one."
-            )
-    if learner.gamma is not None:
-        number("gamma", learner.gamma, above=0.0)
-        if kernel == "gaussian":
-            raise ValueError(
-                f"gamma={learner.gamma!r} has no part in kernel='gaussian': set its width, or use "
-                "kernel='rbf'."
-            )
-    whole_number("degree", learner.degree, 1)
-    number("coef0", learner.coef0, least=-FLOAT_MAX)
-    params = learner.kernel_params
-    if params is not None and not (callable(kernel) and isinstance(params, Mapping)):
-        raise ValueError(
-            "kernel_params must be a dict of arguments for a kernel that is a function; set "
-            "width, gamma, degree and coef0 for a kernel by name."
-        )
-
-
 def make_similarity(learner: Any, points: Matrix) -> Similarity:
-    """Settle all parameters of a similarity; some points give the Gaussian its width."""
+    """Return a similarity with all its parameters; the points decide the Gaussian's width."""
     kernel = learner.kernel
     if callable(kernel):
         params = dict(learner.kernel_params or {})
@@ -171,10 +178,10 @@ def make_similarity(learner: Any, points: Matrix) -> Similarity:
 
 
 def median_width(points: Matrix) -> float:
-    """Give the median squared distance between different points."""
+    """Return the median squared distance between different points."""
     distances = euclidean_distances(points - points.mean(axis=0), squared=True)
-    apart = distances[np.triu_indices(len(points), 1)]
-    for candidates in (apart, apart[apart > 0]):
+    pairs = distances[np.triu_indices(len(points), 1)]
+    for candidates in (pairs, pairs[pairs > 0]):
         width = float(np.median(candidates)) if len(candidates) else 0.0
         if np.isfinite(1.0 / width if width > 0 else np.inf):
             return width
@@ -182,7 +189,7 @@ def median_width(points: Matrix) -> float:
 
 
 def _as_matrix(found: Any) -> Matrix:
-    """Read what a function gave."""
+    """Return what a function computed as a matrix."""
     try:
         return np.asarray(found, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -192,12 +199,12 @@ def _as_matrix(found: Any) -> Matrix:
 
 
 def kernel_name(kernel: Callable[..., Any]) -> str:
-    """Give the name of a kernel that is a function."""
+    """Return the name of a kernel that is a function."""
     return str(getattr(kernel, "__name__", type(kernel).__name__))
 
 
 def _check_number(found: Any) -> None:
-    """Refuse a function of two rows that gives no number."""
+    """Refuse a function of two rows that does not return a number."""
     if not isinstance(found, Real) and np.shape(found) != ():
         raise ValueError(
             f"kernel gave an array of shape {np.shape(found)} for two rows, but a number is "

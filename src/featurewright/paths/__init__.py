@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from featurewright.paths.displays import ConvergenceDisplay, ProjectionDisplay
+from featurewright.paths.displays import (
+    ConvergenceDisplay,
+    KernelMapDisplay,
+    ProjectionDisplay,
+)
 from featurewright.paths.encoder import ForestPathEncoder
-from featurewright.paths.maps import KernelMapDisplay
 
 __all__ = ["ConvergenceDisplay", "ForestPathEncoder", "KernelMapDisplay", "ProjectionDisplay"]

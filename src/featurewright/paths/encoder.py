@@ -1,8 +1,11 @@
-"""The encoder: rows become the sets of tree nodes they pass."""
+"""Encode rows by the nodes of the trees that they pass."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+import math
+import time
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,82 +14,62 @@ from sklearn.utils.validation import check_is_fitted
 from featurewright._sklearn_compat import sparse_container
 from featurewright.engine.buffers import Target
 from featurewright.engine.compiled_grammar import user_operators
-from featurewright.engine.growth import draw_sample, order_rows, tree_seeds
-from featurewright.estimators.documentation import GROWTH, SEARCH, THREADS, documented
-from featurewright.estimators.parameters import flag, one_of, whole_number
-from featurewright.paths.affinity import KINDS
-from featurewright.paths.encoding import Seen, all_trees, write_hashed, write_rows
-from featurewright.paths.growing import GrownPaths
-from featurewright.paths.naming import Namer
-from featurewright.paths.trails import Trails
-from featurewright.tables import check_input_names
-
-ENCODING = """
-n_estimators : int or "auto", default=100
-    Number of trees. "auto" holds some rows out and grows `step` trees at a time until their
-    normalised kernel matrix changes by less than `tol` from one time to the next; then that many
-    trees are grown on all rows.
-encode : {"path", "leaf"}, default="path"
-    What becomes a column: every node, or the leaves alone.
-n_hash : int, optional
-    Number of buckets that columns are put into, up to 2**31 - 1; what falls into the same bucket
-    adds up. By default every node has a column of its own.
-hashing : {"modulo", "mix"}, default="modulo"
-    How a node finds its bucket: the remainder of its number, or of its number with its bits
-    scattered.
-missing : {"random", "spread"}, default="random"
-    Where a row goes at a node whose value it misses. "random": either way by chance, always the
-    same for the same row and seed. "spread": both ways with half the weight each.
-oob : bool, default=False
-    Whether `fit_transform` encodes each row only through the trees that did not see it, scaled to
-    the usual length, for a model fitted on the encoding of the same rows that would else trust
-    memorised paths. A row that all trees saw is encoded through all of them, as usual: use enough
-    trees. It helps some models on some tables: compare. Not for nearest neighbours.
-"""
-SAMPLES = """
-criterion : str, optional
-    How splits are scored. Classes: "gini" (the default), "entropy", "normalized_gain",
-    "gain_ratio" or "kearns_mansour". Numbers: "squared_error", which also makes numbers of classes
-    that are whole numbers.
-bootstrap : bool, default=True
-    Whether each tree grows on rows drawn with replacement.
-max_samples : int, float or None, default=None
-    Rows, or share of rows, drawn for each tree; all by default.
-class_weight : dict, "balanced" or None, default=None
-    Weights of the classes of a single target.
-tol : float, default=0.01
-    Mean absolute change of the elements of the kernel matrix below which there are enough trees.
-step : int, default=50
-    Trees added at a time with "auto".
-max_estimators : int, default=1000
-    Most trees with "auto".
-validation_fraction : float, default=0.25
-    Share of the rows held out with "auto", up to a thousand.
-max_time : float, optional
-    Seconds after which growing stops; what was grown by then is the result.
-random_state : int, RandomState or None, default=None
-    Seed; the result is the same for any `n_jobs`.
-"""
-
-
-_SEARCH = (
-    SEARCH.replace('"look_ahead"} or None\n', '"look_ahead"} or None, default=None\n')
-    .replace("budget : int or str\n", 'budget : int or str, default="10n"\n')
-    .replace('"all"} or None, default=None\n', '"all"} or None, default="sqrt"\n')
+from featurewright.engine.features import column_importances
+from featurewright.engine.forest import Forest, join
+from featurewright.engine.growth import Job, draw_sample, order_rows, tree_seeds
+from featurewright.engine.threads import Halt
+from featurewright.estimators.base import center_and_scale, plain_weights, sum_target
+from featurewright.estimators.construction import CLASS_CRITERIA
+from featurewright.estimators.ensembles import GrownEnsemble
+from featurewright.estimators.parameters import (
+    Parameter,
+    choice,
+    documented,
+    flag,
+    keep_arguments,
+    one_of,
+    optional,
+    real,
+    whole,
+    whole_or_auto,
+    within,
 )
+from featurewright.estimators.progress import compilation_notice, progress
+from featurewright.estimators.shared_parameters import (
+    ALL_CRITERIA,
+    CLASS_WEIGHT,
+    SAMPLES,
+    worded,
+)
+from featurewright.expressions import Domain
+from featurewright.paths.encoding import (
+    Numbering,
+    Seen,
+    all_trees,
+    number_forest,
+    write_hashed,
+    write_rows,
+)
+from featurewright.paths.kernel import KINDS, ForestPaths
+from featurewright.paths.naming import Namer
+from featurewright.tables import Schema, check_input_names, check_weights
+
+MAX_HELD_OUT = 1_000  # rows whose kernel matrix is compared
+_LEAST_ROWS = 4
+_MAX_LEVELS = 20  # levels of a category that have a target of their own, the most frequent ones
 
 
-@documented(ENCODING, _SEARCH, GROWTH, SAMPLES, THREADS, min_samples_leaf="1")
-class ForestPathEncoder(GrownPaths):
+@documented()
+class ForestPathEncoder(GrownEnsemble):
     """Encode rows by the nodes that they pass in the trees of a random forest.
 
     Every node of every tree is a column, and a row has a 1 at each node on its way from the root to
-    a leaf. The result is sparse, and made for the task: rows that the trees tell apart late, if at
+    a leaf. The result is sparse, and made for the task: rows that the trees separate late, if at
     all, have much in common. Linear models, nearest neighbours and support vector machines can work
     with it directly, or with its kernel.
 
     The target may be classes, several labels, numbers, several numbers, or missing altogether: then
-    trees part the table itself into similar rows.
+    trees group similar rows of the table itself.
 
     The output is always sparse, so that `set_output` cannot make a data frame of it. For a dense
     one take few columns (`n_hash`, or `encode="leaf"` with `max_leaf_nodes`) and ``.toarray()``.
@@ -105,8 +88,8 @@ class ForestPathEncoder(GrownPaths):
     n_nodes_ : int
         Nodes of all trees.
     history_ : list of dict
-        With "auto", the mean change of the kernel matrix (`change`) after so many trees
-        (`n_trees`).
+        With "auto", the mean change of the kernel matrix (`change`) after a number of
+        trees (`n_trees`).
     feature_importances_ : ndarray of shape (n_features_in_,)
         Share of the gain of all splits of each input column.
     forest_ : Forest
@@ -129,6 +112,93 @@ class ForestPathEncoder(GrownPaths):
     >>> encoder.get_feature_names_out()[0]
     'tree 1: all rows'
     """
+
+    _round_columns = math.ceil
+    _class_criterion = "gini"  # the variance of the classes, as it is for every other target
+    _parameters: ClassVar = {
+        "n_estimators": Parameter(
+            'int or "auto"',
+            """
+            Number of trees. "auto" holds some rows out and grows `step` trees at a time until their
+            normalised kernel matrix changes by less than `tol` from one time to the next; then that
+            many trees are grown on all rows.
+            """,
+            whole_or_auto(1),
+        ),
+        "encode": Parameter(
+            '{"path", "leaf"}',
+            "What becomes a column: every node, or the leaves alone.",
+            choice("path", "leaf"),
+        ),
+        "n_hash": Parameter(
+            "int",
+            """
+            Number of buckets that columns are put into, up to 2**31 - 1; what falls into the same
+            bucket adds up. By default every node has a column of its own.
+            """,
+            optional(whole(1, most=np.iinfo(np.int32).max)),  # SciPy's column numbers have 32 bits
+        ),
+        "hashing": Parameter(
+            '{"modulo", "mix"}',
+            """
+            How a node finds its bucket: the remainder of its number, or of its number with its bits
+            scattered.
+            """,
+            choice("modulo", "mix"),
+        ),
+        "missing": Parameter(
+            '{"random", "spread"}',
+            """
+            Where a row goes at a node whose value it misses. "random": either way by chance, always
+            the same for the same row and seed. "spread": both ways with half the weight each.
+            """,
+            choice("random", "spread"),
+        ),
+        "oob": Parameter(
+            "bool",
+            """
+            Whether `fit_transform` encodes each row only through the trees that did not see it,
+            scaled to the usual length, for a model fitted on the encoding of the same rows that
+            would else trust memorised paths. A row that all trees saw is encoded through all of
+            them, as usual: use enough trees. It helps some models on some tables: compare. Not for
+            nearest neighbours.
+            """,
+            flag,
+        ),
+        "criterion": Parameter(
+            "str",
+            """
+            How splits are scored. Classes: "gini" (the default), "entropy", "normalized_gain",
+            "gain_ratio" or "kearns_mansour". Numbers: "squared_error", which also makes numbers of
+            classes that are whole numbers.
+            """,
+            ALL_CRITERIA,
+        ),
+        "bootstrap": Parameter(
+            "bool", "Whether each tree grows on rows drawn with replacement.", flag
+        ),
+        "max_samples": SAMPLES["max_samples"],
+        "class_weight": worded(CLASS_WEIGHT, "Weights of the classes of a single target."),
+        "tol": Parameter(
+            "float",
+            """
+            Mean absolute change of the elements of the kernel matrix below which there are enough
+            trees.
+            """,
+            real(above=0.0),
+        ),
+        "step": Parameter("int", 'Trees added at a time with "auto".', whole(1)),
+        "max_estimators": Parameter("int", 'Most trees with "auto".', whole(1)),
+        "validation_fraction": Parameter(
+            "float", 'Share of the rows held out with "auto", up to a thousand.', within("(0, 1)")
+        ),
+    }
+
+    # The learners have these parameters and encoders do not.
+    n_features_out = 1
+    min_weight_fraction_leaf = 0.0
+
+    _numbering: Numbering
 
     def __init__(
         self,
@@ -164,36 +234,7 @@ class ForestPathEncoder(GrownPaths):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.encode = encode
-        self.n_hash = n_hash
-        self.hashing = hashing
-        self.missing = missing
-        self.oob = oob
-        self.search = search
-        self.budget = budget
-        self.max_size = max_size
-        self.operators = operators
-        self.sampling = sampling
-        self.max_features = max_features
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_gain = min_gain
-        self.halving = halving
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.class_weight = class_weight
-        self.tol = tol
-        self.step = step
-        self.max_estimators = max_estimators
-        self.validation_fraction = validation_fraction
-        self.max_time = max_time
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep_arguments(self, locals())
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the trees.
@@ -204,7 +245,7 @@ class ForestPathEncoder(GrownPaths):
             The table: numbers, booleans and strings or categories; missing values are welcome.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
             Classes, numbers that are not all whole, or several columns of either; without it trees
-            part the table itself into similar rows.
+            group similar rows of the table itself.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
 
@@ -263,8 +304,8 @@ class ForestPathEncoder(GrownPaths):
     ) -> npt.NDArray[np.float64]:
         """Measure how much pairs of rows have in common.
 
-        Worked out from the leaves that rows reach, without the encoding, and whatever `encode` and
-        `n_hash` say. The method itself can be the kernel of a support vector machine; to validate
+        Computed from the leaves that rows reach, without the encoding: `encode` and `n_hash` do not
+        matter. The method itself can be the kernel of a support vector machine; to validate
         one by folds, fit the encoder inside each fold (the guide has the recipe), since the kernel
         of an encoder that was fitted on all rows knows the held-out ones.
 
@@ -303,10 +344,10 @@ class ForestPathEncoder(GrownPaths):
         flag("normalize", normalize)
         rows = self._read_rows(X)
         others = None if Z is None or Z is X else self._read_rows(Z)
-        return self._trails().share(rows, others, kind, normalize=normalize)
+        return self._paths().share(rows, others, kind, normalize=normalize)
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
-        """Give the number of the leaf each row reaches in each tree.
+        """Return the number of the leaf each row reaches in each tree.
 
         Parameters
         ----------
@@ -320,10 +361,10 @@ class ForestPathEncoder(GrownPaths):
             goes either way by chance, with `missing="spread"` too.
         """
         matrix = self._read_rows(X)
-        return self._numbering.rank[self._trails().find_leaves(matrix)]
+        return self._numbering.rank[self._paths().find_leaves(matrix)]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Give the condition under which a row reaches each node.
+        """Return the condition under which a row reaches each node.
 
         Parameters
         ----------
@@ -352,28 +393,111 @@ class ForestPathEncoder(GrownPaths):
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        one_of("encode", self.encode, ("path", "leaf"))
-        one_of("hashing", self.hashing, ("modulo", "mix"))
-        one_of("missing", self.missing, ("random", "spread"))
-        if self.n_hash is not None:
-            # Columns of sparse tables have numbers of 32 bits.
-            whole_number("n_hash", self.n_hash, 1, most=np.iinfo(np.int32).max)
-        if flag("oob", self.oob) and not self._draws_with_replacement():
+    # Growing ------------------------------------------------------------------------------------
+
+    def _draws_with_replacement(self) -> bool:
+        return bool(self.bootstrap)
+
+    def _check_combinations(self) -> None:
+        super()._check_combinations()
+        if self.oob and not self.bootstrap:
             raise ValueError("oob=True needs bootstrap=True: else every tree sees every row.")
 
-    def _trails(self) -> Trails:
-        """Give the ways of rows through the fitted trees."""
-        return self._make_trails(self.forest_, self._numbering, self._salts)
+    def _fit_rows(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[npt.NDArray[np.float32], Target]:
+        """Grow the trees and number their nodes; return the table and the target as read."""
+        self._check_parameters()
+        matrix, operators = self._read_table(X)
+        target, scoring, n_values = self._read_target(y, sample_weight, matrix)
+        scoring = {**scoring, "missing_both": 1}
+        job = self._make_job(matrix, target, scoring, operators, leaf="nothing", n_values=n_values)
+        self._seed = self._draw_seed()
+        started = time.monotonic()
+        self.history_: list[dict[str, float]] = []
+        with compilation_notice():
+            n_trees = self.n_estimators
+            if isinstance(n_trees, str):
+                n_trees = self._enough_trees(job)
+            # At least one tree is grown, however little time is left.
+            left = self.max_time and max(1e-3, self.max_time - (time.monotonic() - started))
+            seeds = tree_seeds(self._seed, 0, n_trees)
+            with progress(n_trees, self._title, verbose=self.verbose) as on_done:
+                trees = self._grow_trees(job, seeds, on_done, Halt(left))
+        self.forest_: Forest = join(trees)
+        self._numbering = number_forest(self.forest_)
+        self._salts = np.array(seeds[: self.forest_.n_trees], np.uint64)
+        self.n_estimators_ = self.forest_.n_trees
+        self.n_nodes_ = len(self.forest_.left)
+        self.feature_importances_ = column_importances(self.forest_, self._schema.n_columns)
+        return matrix, target
+
+    def _read_target(
+        self, y: Any, sample_weight: Any, matrix: npt.NDArray[np.float32]
+    ) -> tuple[Target, dict[str, Any], int]:
+        """Return a target of any kind, how it is scored, and how many values it has."""
+        n_rows = len(matrix)
+        if y is not None:
+            target, scoring = self._any_target(y, sample_weight, n_rows)
+            n_values = int(self.n_classes_) if scoring["by_class"] else len(target.sums)
+            return target, scoring, n_values
+        if self.class_weight is not None:
+            raise ValueError("class_weight needs classes; weigh rows with sample_weight.")
+        if self.criterion in CLASS_CRITERIA:
+            raise ValueError(
+                f"criterion={self.criterion!r} scores classes, but y is None: pass y, or no "
+                "criterion."
+            )
+        weights = check_weights(sample_weight, n_rows)
+        columns = table_as_target(matrix, self._schema, plain_weights(weights, n_rows))
+        target, scoring = sum_target(columns.T, weights, n_rows)
+        return target, scoring, len(target.sums)
+
+    def _enough_trees(self, job: Job) -> int:
+        """Return the number of trees after which the kernel of held-out rows hardly changes."""
+        held, weights = hold_out(job.target.weights, self.validation_fraction, self._seed)
+        job = replace(job, target=job.target._replace(weights=weights))
+        convergence = Convergence(np.ascontiguousarray(job.matrix[held]))
+        halt = Halt(self.max_time and self.max_time / 2)  # the rest is for the final trees
+        title = "finding the number of trees"
+        with progress(self.max_estimators, title, verbose=self.verbose) as on_done:
+            while convergence.n_trees < self.max_estimators and not halt.time_is_up:
+                first = convergence.n_trees
+                last = min(first + self.step, self.max_estimators)
+                seeds = tree_seeds(self._seed, first, last)
+                new = self._grow_trees(job, seeds, lambda done: None, halt)
+                if not new:
+                    break
+                added = join(new)
+                salts = np.array(seeds[: added.n_trees], np.uint64)
+                change = convergence.add(self._make_paths(added, number_forest(added), salts))
+                on_done(convergence.n_trees)
+                if change < self.tol:
+                    break
+        self.history_ = convergence.history
+        return convergence.n_trees
+
+    def _make_paths(
+        self, forest: Forest, numbering: Numbering, salts: npt.NDArray[np.uint64]
+    ) -> ForestPaths:
+        """Return the paths of rows through trees, with the parameters of the encoder."""
+        users = self._construction.compiled.functions(np.float32)
+        spread = self.missing == "spread"
+        return ForestPaths(forest, numbering, users, salts, spread, self.n_jobs)
+
+    def _paths(self) -> ForestPaths:
+        """Return the paths of rows through the fitted trees."""
+        self._check_parameters()  # they may have been changed since
+        return self._make_paths(self.forest_, self._numbering, self._salts)
+
+    # Encoding -----------------------------------------------------------------------------------
 
     def _encode(self, matrix: npt.NDArray[np.float32], seen: Seen) -> Any:
-        """Write the encoding of rows through the trees that are used for each."""
-        ForestPathEncoder._check_parameters(self)
-        trails, only_leaves = self._trails(), self.encode == "leaf"
-        source = trails.source(matrix, seen, only_leaves=only_leaves)
+        """Return the encoding of rows through the trees that are used for each."""
+        paths, only_leaves = self._paths(), self.encode == "leaf"
+        source = paths.source(matrix, seen, only_leaves=only_leaves)
         if self.n_hash is None:
-            n_columns = trails.n_columns(only_leaves=only_leaves)
+            n_columns = paths.n_columns(only_leaves=only_leaves)
             parts = write_rows(source, len(matrix), n_columns, self.n_jobs)
         else:
             n_columns, mixes = int(self.n_hash), self.hashing == "mix"
@@ -384,7 +508,7 @@ class ForestPathEncoder(GrownPaths):
         return encoding
 
     def _out_of_bag(self, target: Target) -> Seen:
-        """Tell which trees did not see each row."""
+        """Return the trees that did not see each row."""
         order = order_rows(target)
         used = np.ones((len(target.weights), self.forest_.n_trees), np.bool_)
         for k, seed in enumerate(tree_seeds(self._seed, 0, self.forest_.n_trees)):
@@ -393,3 +517,79 @@ class ForestPathEncoder(GrownPaths):
         used[~used.any(axis=1)] = True
         scale = used.shape[1] / used.sum(axis=1)
         return Seen(used, scale.astype(np.float32))
+
+
+def hold_out(
+    weights: npt.NDArray[np.float32], share: float, seed: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """Return rows drawn to be held out, and the weights with zeros for them."""
+    rows = np.flatnonzero(weights > 0)
+    if len(rows) < _LEAST_ROWS:
+        raise ValueError(
+            f'n_estimators="auto" holds rows out and needs at least {_LEAST_ROWS}, but there are '
+            f"{len(rows)}: pass a number of trees."
+        )
+    count = int(np.clip(round(share * len(rows)), 2, min(MAX_HELD_OUT, len(rows) - 2)))
+    held = np.sort(np.random.RandomState(seed).permutation(rows)[:count])
+    rest = weights.copy()
+    rest[held] = 0.0
+    return held, rest
+
+
+class Convergence:
+    """The kernel matrix of held-out rows as trees are added, and how much it changes."""
+
+    def __init__(self, matrix: npt.NDArray[np.float32]) -> None:
+        self.matrix = matrix
+        self.shared: Any = 0.0
+        self.n_trees = 0
+        self.history: list[dict[str, float]] = []
+        self._before: npt.NDArray[np.float64] | None = None
+
+    def add(self, paths: ForestPaths) -> float:
+        """Add trees; return the mean change of an element, infinite for the first trees."""
+        self.shared = self.shared + paths.share(self.matrix, None, "path", normalize=False)
+        self.n_trees += paths.forest.n_trees
+        own = np.diagonal(self.shared)
+        now = self.shared / np.sqrt(own[:, None] * own[None, :])
+        change = np.inf
+        if self._before is not None:
+            change = float(np.abs(now - self._before).mean())
+            self.history.append({"n_trees": self.n_trees, "change": change})
+        self._before = now
+        return change
+
+
+def table_as_target(
+    matrix: npt.NDArray[np.float32], schema: Schema, weights: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return the columns of a table as targets of variance one; missing cells are the mean.
+
+    A category has a column for each of its most frequent levels, whose variances add up to one.
+    """
+    targets = []
+    for column, domain in enumerate(schema.domains):
+        values = matrix[:, column].astype(np.float64)
+        if domain == Domain.CATEGORY:
+            levels, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+            levels = levels[np.argsort(-counts, kind="stable")[:_MAX_LEVELS]]
+            block = _standardise(
+                np.where(np.isnan(values)[:, None], np.nan, values[:, None] == levels), weights
+            )
+            targets.append(block / np.sqrt(max(1, block.shape[1])))
+        else:
+            targets.append(_standardise(values[:, None], weights))
+    return np.hstack(targets)
+
+
+def _standardise(
+    values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return columns of mean zero and variance one; missing cells are zero."""
+    out = np.zeros(values.shape)
+    for k in range(values.shape[1]):
+        known = ~np.isnan(values[:, k])
+        if weights[known].sum() > 0:
+            center, scale = center_and_scale(values[known, k : k + 1], weights[known])
+            out[known, k] = (values[known, k] - center) / scale
+    return out

@@ -1,4 +1,4 @@
-"""Write the encoding of rows as a sparse matrix: count, allocate once, fill."""
+"""Number the nodes of fitted trees, and write the encoding of rows as a sparse matrix."""
 
 from __future__ import annotations
 
@@ -12,13 +12,81 @@ import numpy.typing as npt
 from featurewright.engine import paths as kernels
 from featurewright.engine.buffers import UserFunctions
 from featurewright.engine.forest import Forest, over_rows
-from featurewright.paths.numbering import Numbering
+from featurewright.engine.path_kernel import number_depth_first
+from featurewright.engine.paths import number_breadth_first
 
 _BLOCK = 512  # rows whose paths are written tree by tree
 _FOLDED_ROWS = 256  # rows whose paths are written in full before they are put into buckets
 
 # Starts of the rows, column numbers and values of a sparse matrix.
 Rows = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32]]
+
+
+@dataclass(frozen=True, eq=False)
+class Numbering:
+    """Nodes breadth first within each tree, trees one after the other; leaves in two orders.
+
+    Attributes
+    ----------
+    nodes : ndarray of int32
+        The forest's node of each number.
+    parent : ndarray of int32
+        The number of the parent of each number, -1 at a root.
+    number : ndarray of int32
+        The number of each node of the forest.
+    end, length : ndarray of int32
+        By leaf of the forest: its number, and how many nodes its path has.
+    rank : ndarray of int32
+        By leaf of the forest: how many leaves have smaller numbers.
+    place : ndarray of int32
+        By leaf of the forest: its place from left to right, tree by tree.
+    own, meet : ndarray of float32
+        By place: the length of the path, and of what it shares with the leaf to its left.
+    edges : ndarray of int64
+        The first place of each tree, and the end.
+    """
+
+    nodes: npt.NDArray[np.int32]
+    parent: npt.NDArray[np.int32]
+    number: npt.NDArray[np.int32]
+    end: npt.NDArray[np.int32]
+    length: npt.NDArray[np.int32]
+    rank: npt.NDArray[np.int32]
+    place: npt.NDArray[np.int32]
+    own: npt.NDArray[np.float32]
+    meet: npt.NDArray[np.float32]
+    edges: npt.NDArray[np.int64]
+
+
+def number_forest(forest: Forest) -> Numbering:
+    """Return the numbers of the nodes and leaves of trees."""
+    n_nodes, n_leaves = len(forest.left), forest.n_leaves
+    nodes, parent = np.empty(n_nodes, np.int32), np.empty(n_nodes, np.int32)
+    number_breadth_first(forest.roots, forest.left, nodes, parent)
+    number = np.empty(n_nodes, np.int32)
+    number[nodes] = np.arange(n_nodes, dtype=np.int32)
+    leaf_numbers = np.flatnonzero(forest.left[nodes] < 0).astype(np.int32)
+    leaves = -1 - forest.left[nodes[leaf_numbers]]
+    end, rank = np.empty(n_leaves, np.int32), np.empty(n_leaves, np.int32)
+    end[leaves] = leaf_numbers
+    rank[leaves] = np.arange(n_leaves, dtype=np.int32)
+    place = np.empty(n_leaves, np.int32)
+    own, meet = np.empty(n_leaves, np.float32), np.empty(n_leaves, np.float32)
+    stack = np.empty(n_nodes + 1, np.int64)
+    number_depth_first(forest.roots, forest.left, forest.depth, stack, place, own, meet)
+    leaves_before = np.searchsorted(leaf_numbers, np.append(forest.roots, n_nodes))
+    return Numbering(
+        nodes=nodes,
+        parent=parent,
+        number=number,
+        end=end,
+        length=forest.depth[nodes[end]] + 1,
+        rank=rank,
+        place=place,
+        own=own,
+        meet=meet,
+        edges=leaves_before.astype(np.int64),
+    )
 
 
 @dataclass(frozen=True)
@@ -38,12 +106,12 @@ class Seen:
 
 
 def all_trees(n_rows: int) -> Seen:
-    """Use all trees for every row."""
+    """Return that all trees are used for every row."""
     return Seen(np.empty((0, 0), np.bool_), np.ones(n_rows, np.float32))
 
 
 class Source(Protocol):
-    """Something that can write the encoding of a range of rows."""
+    """Writes the encoding of a range of rows."""
 
     def count(self, first: int, last: int, counts: npt.NDArray[np.int64]) -> None:
         """Count the entries of each row from first to last."""
@@ -74,12 +142,12 @@ class LeafSource:
         self.length, self.end = numbering.length, numbering.end
         if only_leaves:
             self.length, self.end = np.ones_like(numbering.length), numbering.rank
-        # The leaves of all trees need no other array than the one that they are in.
+        # The columns of the leaves of all trees can be written over the leaves.
         whole = only_leaves and not seen.used.size
         self.is_result = whole and leaves.size <= np.iinfo(np.int32).max
 
     def as_result(self) -> Rows:
-        """Turn the array of leaves into that of their columns."""
+        """Return the encoding, its columns written over the array of leaves."""
         n_trees = self.leaves.shape[1]
         for first in range(0, len(self.leaves), _FOLDED_ROWS):  # not a second array at a time
             some = slice(first, first + _FOLDED_ROWS)
@@ -138,7 +206,7 @@ class SpreadSource:
         self.largest = int(np.diff(np.append(forest.roots, len(forest.left))).max())
 
     def _front(self) -> kernels.Front:
-        """Allocate room for one row on its way down."""
+        """Allocate the working arrays for one row on its way down."""
         leaves = (self.largest + 1) // 2
         return kernels.Front(
             nodes=np.empty((2, leaves), np.int64),
@@ -168,7 +236,7 @@ class SpreadSource:
 
 
 def write_rows(source: Source, n_rows: int, n_columns: int, n_jobs: int | None) -> Rows:
-    """Write the encoding of all rows, with a column for each node or leaf."""
+    """Return the encoding of all rows, with a column for each node or leaf."""
     if isinstance(source, LeafSource) and source.is_result:
         return source.as_result()
     return _count_and_write(source.count, source.write, n_rows, n_columns, n_jobs)
@@ -177,7 +245,7 @@ def write_rows(source: Source, n_rows: int, n_columns: int, n_jobs: int | None) 
 def write_hashed(
     source: Source, n_rows: int, n_buckets: int, n_jobs: int | None, *, mixes: bool
 ) -> Rows:
-    """Write the encoding of all rows into buckets, adding up what falls into the same one.
+    """Return the encoding of all rows in buckets, with the sum of what falls into each.
 
     A few rows at a time are written in full and put into buckets, once to count and once to write.
     """

@@ -1,4 +1,4 @@
-"""Say in words which rows reach a node."""
+"""Name nodes by the conditions under which rows reach them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from featurewright.engine.forest import Forest
 from featurewright.expressions import Domain, Operator, from_program
 from featurewright.expressions.opcodes import END
-from featurewright.paths.numbering import Numbering
+from featurewright.paths.encoding import Numbering
 from featurewright.tables import Schema
 
 EVERYONE = "all rows"
@@ -25,7 +25,7 @@ class Bounds:
     at_most: np.float32 | None = None
 
     def texts(self, name: str) -> list[str]:
-        """Write the bounds."""
+        """Return the bounds as conditions."""
         texts = []
         if self.above is not None:
             texts.append(f"{name} > {self.above!s}")
@@ -34,7 +34,7 @@ class Bounds:
         return texts
 
 
-# What is known of each tested value: bounds, or the finished words of a test for a level.
+# What is known of each tested value: bounds, or the conditions of tests for a level.
 Known = dict[str, Bounds | tuple[str, ...]]
 
 
@@ -46,7 +46,7 @@ class Namer:
         self._texts: dict[bytes, str] = {}
 
     def names(self, numbering: Numbering) -> npt.NDArray[np.object_]:
-        """Name all nodes by their conditions, in the order of their numbers."""
+        """Return the conditions of all nodes, in the order of their numbers."""
         known: list[Known] = []
         names: list[str] = []
         forest, tree = self.forest, 0
@@ -63,7 +63,7 @@ class Namer:
         return _distinct(names)
 
     def _text(self, node: int) -> str:
-        """Write what a node tests."""
+        """Return what a node tests."""
         program = self.forest.programs[node]
         if len(program) == 1 or program[1] == END:
             return self.schema.names[program[0]]
@@ -77,7 +77,7 @@ class Namer:
         return self._texts[key]
 
     def _narrow(self, known: Known, node: int, *, goes_left: bool) -> Known:
-        """Add the answer to a node's test to what is known."""
+        """Return what is known after a node's test."""
         text, threshold = self._text(node), self.forest.threshold[node]
         program = self.forest.programs[node]
         column = int(program[0]) if len(program) == 1 or program[1] == END else None
@@ -86,7 +86,7 @@ class Namer:
             before = known.get(text, ())
             said = before if isinstance(before, tuple) else ()
             words = f"{text} = {level}" if goes_left else f"{text} != {level}"
-            # A level that it is says more than those that it is not.
+            # Being one level implies not being the others.
             return {**known, text: (words,) if goes_left else (*said, words)}
         if column is not None and self.schema.domains[column] == Domain.BOOLEAN:
             return {**known, text: (f"{text} = {'false' if goes_left else 'true'}",)}
@@ -100,7 +100,7 @@ class Namer:
 
     @staticmethod
     def _say(known: Known) -> str:
-        """Write all that is known."""
+        """Return all that is known as one condition."""
         words: list[str] = []
         for text, facts in known.items():
             words += facts.texts(text) if isinstance(facts, Bounds) else facts
@@ -108,7 +108,7 @@ class Namer:
 
 
 def _distinct(names: list[str]) -> npt.NDArray[np.object_]:
-    """Tell apart what has the same name, as columns with the names of conditions may have."""
+    """Return the names, numbered where a column is named like a condition."""
     counts: dict[str, int] = {}
     taken = set(names)
     for k, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""What the transformer and the classifier share: reading, recursing, choosing when to stop."""
+"""The base of the transformer and the classifier: reading, recursing, choosing when to stop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from featurewright.engine.threads import one_blas_thread
 from featurewright.estimators.base import center_and_scale, in_units, plain_weights
-from featurewright.estimators.parameters import check_jobs, number, one_of
+from featurewright.estimators.parameters import (
+    DeclaredParameters,
+    Parameter,
+    check_threads,
+    choice,
+    real,
+    whole_or_auto,
+)
 from featurewright.estimators.points import filled
+from featurewright.estimators.shared_parameters import RANDOM_STATE
 from featurewright.recursive.inputs import SCALES, Inputs, learn_inputs
 from featurewright.recursive.members import fit_member, join_probabilities, log_loss
-from featurewright.recursive.schedule import check_memory, plan_sizes
 from featurewright.recursive.steps import (
     LOSSES,
     NORMS,
@@ -34,7 +41,9 @@ from featurewright.recursive.steps import (
     Plane,
     Problem,
     Weights,
+    check_memory,
     is_stochastic,
+    plan_sizes,
     recurse,
 )
 from featurewright.tables import (
@@ -52,11 +61,48 @@ from featurewright.tables import (
 )
 
 _PATIENCE = 2  # recursions without a lower loss after which the search stops
-_FEW_ROWS = 3_000  # up to here, rows are held out in folds: one part of few rows misleads
+_FEW_ROWS = 3_000  # up to here, rows are held out in folds: one small part is too noisy
 _FOLDS = 5
 _SHARE = 0.2  # of more rows that is held out once
-_LEAST_ROWS = 4  # fewer cannot be parted
+_LEAST_ROWS = 4  # fewer cannot be split
 _SMALL_TABLE = 1_000_000  # cells up to which matrix products gain nothing from threads
+
+
+ATTRIBUTES = """
+matrices_ : ndarray of shape (n_matrices, n_columns, n_components)
+    One matrix for each class, or a single one for two classes and for regression, with all
+    recursions and the scaling in it. Rows are the columns of the table, where each category has
+    become one indicator per level, after the numbers.
+offsets_ : ndarray of shape (n_matrices, n_components)
+    Constants added to the components.
+n_recursions_ : int
+    Number of recursions in the matrices; fewer than asked for where columns or sizes ran out.
+history_ : dict of ndarray
+    "recursion", "n_columns", "train_loss" (mean hinge loss of the linear SVMs on the columns left)
+    and "validation_loss" (log loss of the calibrated ensemble on held-out rows; the squared error
+    in regression), which is NaN unless `n_recursions` is "auto".
+    `featurewright.recursive.RecursionDisplay` plots it.
+classes_ : ndarray of shape (n_classes,)
+    The classes.
+n_features_in_ : int
+    Number of columns seen in `fit`.
+feature_names_in_ : ndarray of str
+    Their names, where the table had names.
+"""
+
+
+def check_validation(name: str, validation: Any) -> None:
+    """Check how rows are held out: a number of folds, or a share of the rows."""
+    if isinstance(validation, str) and validation == "auto":
+        return
+    folds = isinstance(validation, Integral)
+    if folds and not isinstance(validation, bool) and validation >= 2:
+        return
+    if folds or not (isinstance(validation, Real) and 0.0 < float(validation) < 1.0):
+        raise ValueError(
+            f"{name}={validation!r} must be 'auto', a number of folds of at least 2, or a "
+            "share in (0, 1)."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,14 +114,99 @@ class Rows:
     weights: Weights
 
     def take(self, rows: npt.NDArray[np.intp]) -> Rows:
-        """Take some of the rows."""
+        """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         return Rows(self.columns[rows], self.target[rows], weights)
 
 
-class RecursiveSelective(BaseEstimator):
+class RecursiveSelective(DeclaredParameters, BaseEstimator):
     """Learn one matrix for each class by recursive selective transformation."""
 
+    _parameters: ClassVar = {
+        "n_recursions": Parameter(
+            'int or "auto"',
+            """
+            How often the columns are weighed, selected and projected. "auto" goes on until the loss
+            on held-out rows has not dropped for two recursions and keeps the best number, which may
+            be 0; the matrices are then learned from all rows. Where the columns or the sizes in
+            `keep` run out, fewer recursions happen than asked for: see `n_recursions_`.
+            """,
+            whole_or_auto(0),
+        ),
+        "keep": Parameter(
+            '"auto", float or sequence of int',
+            """
+            Columns that a recursion leaves: a share of those it gets, or the sizes themselves, such
+            as ``(720, 285)``, one for each recursion, of which `n_recursions` may ask for fewer.
+            "auto" takes the published schedule, about 86 % (seven eighths less two), and ends at
+            two columns.
+            """,
+            lambda name, value: plan_sizes(np.iinfo(np.int32).max, value, 1),
+        ),
+        "projection": Parameter(
+            '{"stretch", "diagonal", "orthogonal"}',
+            """
+            What is done with the selected columns and their weights w: stretch the rows along w
+            (I + ww'), multiply each column by its weight, or remove the direction of w. See the
+            measured comparison in docs/results/recursive.md.
+            """,
+            choice(*PROJECTIONS),
+        ),
+        "normalize": Parameter(
+            '{"unit", "max"} or None',
+            "Whether w has unit length or a largest entry of one first; None takes it as fitted.",
+            choice(*NORMS),
+        ),
+        "scale": Parameter(
+            '{"auto", "minmax", "maxabs", "standard"} or None',
+            """
+            How columns are scaled first. "auto" maps them to [0, 1], and divides those of a sparse
+            table by their largest absolute value, which keeps it sparse.
+            """,
+            choice(*SCALES),
+        ),
+        "C": Parameter(
+            "float",
+            "Inverse strength of the regularisation of the linear SVM.",
+            real(above=0.0),
+        ),
+        "loss": Parameter(
+            '{"squared_hinge", "hinge"}',
+            """
+            Loss of the linear SVM; of linear support vector regression, the squared or the absolute
+            error.
+            """,
+            choice(*LOSSES),
+        ),
+        "solver": Parameter(
+            '{"auto", "liblinear", "sgd"}',
+            """
+            How the linear SVM is fitted. "sgd" is a stochastic gradient with the hinge loss (the
+            absolute error in regression). "auto" takes it above 10,000 rows where `loss` is
+            "hinge", where there are more columns than rows, or where the table has more than 100
+            million cells; else liblinear.
+            """,
+            choice(*SOLVERS),
+        ),
+        "validation": Parameter(
+            'int, float or "auto"',
+            """
+            What is held out where `n_recursions` is "auto": a number of folds in turn, or a share
+            of the rows once. "auto" is five folds up to 3,000 rows and a fifth of the rows above.
+            """,
+            check_validation,
+        ),
+        "n_jobs": Parameter(
+            "int",
+            """
+            Threads: classes are learned side by side, except where liblinear draws random numbers
+            (the hinge loss, or more than 1,000 columns and fewer rows) and with an `estimator` of
+            yours.
+            """,
+            check_threads,
+        ),
+        "random_state": RANDOM_STATE,
+    }
     _schema: Schema
     _inputs: Inputs
     estimator: Any = None  # the member, where the subclass has that parameter
@@ -91,8 +222,7 @@ class RecursiveSelective(BaseEstimator):
     # Learning -----------------------------------------------------------------------------------
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Plane]:
-        """Learn the matrices; give the rows, not scaled, and the settings."""
-        self._check_parameters()
+        """Learn the matrices; return the rows, not scaled, and the settings."""
         if is_sparse(X):
             matrix, schema = read_sparse(self, X)
         else:
@@ -128,7 +258,7 @@ class RecursiveSelective(BaseEstimator):
         return Rows(columns, target, weights), plane
 
     def _follow(self, rows: Rows, plane: Plane) -> None:
-        """Recurse on all rows, as often as asked for or as a validation part says."""
+        """Recurse on all rows, as often as asked for or as held-out rows suggest."""
         sizes = plan_sizes(rows.columns.shape[1], self.keep, self.n_recursions)
         n_problems = self._n_problems()
         random = check_random_state(self.random_state)
@@ -153,7 +283,7 @@ class RecursiveSelective(BaseEstimator):
         self._offset: Matrix = -inputs.shift @ self._joined
 
     def _choose(self, rows: Rows, plane: Plane, sizes: list[int]) -> int:
-        """Give the number of recursions whose loss on held-out rows is lowest."""
+        """Return the number of recursions whose loss on held-out rows is lowest."""
         parts = [(rows.take(train), rows.take(test)) for train, test in self._hold_out(rows)]
         paths = [
             [
@@ -181,7 +311,7 @@ class RecursiveSelective(BaseEstimator):
         return int(np.argmin(losses))
 
     def _hold_out(self, rows: Rows) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
-        """Give the rows to learn from and those to measure on, once or in folds."""
+        """Return the rows to learn from and those to measure on, once or in folds."""
         n_rows = len(rows.target)
         everything = np.arange(n_rows)
         if n_rows < _LEAST_ROWS:
@@ -206,7 +336,7 @@ class RecursiveSelective(BaseEstimator):
         return [(train, test)]
 
     def _n_parts(self, n_rows: int) -> int:
-        """Give how often rows are held out: once, or so many folds."""
+        """Return how often rows are held out: once, or the number of folds."""
         if self.validation == "auto":
             return min(_FOLDS, n_rows) if n_rows <= _FEW_ROWS else 1
         return min(int(self.validation), n_rows) if isinstance(self.validation, Integral) else 1
@@ -214,7 +344,7 @@ class RecursiveSelective(BaseEstimator):
     def _held_out_loss(
         self, part: tuple[Rows, Rows], plane: Plane, matrices: list[Matrix | None]
     ) -> float:
-        """Measure the loss of the ensemble, or of the linear model, on held-out rows."""
+        """Return the loss of the ensemble, or of the linear model, on held-out rows."""
         train, test = part
         problems = self._problems(train.target, plane)
         if plane.regression:
@@ -224,14 +354,14 @@ class RecursiveSelective(BaseEstimator):
             wrong = model.predict(_product(test.columns, matrices[0])) - test.target
             return float(np.average(wrong**2, weights=test.weights))
         n_jobs = self._threads(train, plane)
-        chances = Parallel(n_jobs, prefer="threads")(
-            delayed(_chance)(self.estimator, part, plane, matrix, problem)
+        own = Parallel(n_jobs, prefer="threads")(
+            delayed(_probability)(self.estimator, part, plane, matrix, problem)
             for matrix, problem in zip(matrices, problems, strict=True)
         )
-        return log_loss(join_probabilities(chances), test.target, test.weights)
+        return log_loss(join_probabilities(own), test.target, test.weights)
 
     def _threads(self, rows: Rows, plane: Plane) -> int | None:
-        """Give the number of threads: one where liblinear draws random numbers.
+        """Return the number of threads: one where liblinear draws random numbers.
 
         All threads share its generator, so that results would depend on who comes first; a member
         of the user's may be made of it too.
@@ -240,7 +370,7 @@ class RecursiveSelective(BaseEstimator):
         return 1 if shared else self.n_jobs
 
     def _problems(self, target: npt.NDArray[Any], plane: Plane) -> list[Problem]:
-        """Make a problem of each class against the rest; one of two classes and of numbers."""
+        """Return a problem for each class against the rest; one for two classes and for numbers."""
         if plane.regression:
             return [Problem(target, self._seeds[0])]
         first = len(self.classes_) - len(self._seeds)  # of two classes, the second is meant
@@ -251,22 +381,10 @@ class RecursiveSelective(BaseEstimator):
 
     # Reading ------------------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        """Refuse what makes no sense before any work."""
-        plan_sizes(np.iinfo(np.int32).max, self.keep, self.n_recursions)
-        one_of("projection", self.projection, PROJECTIONS)
-        one_of("normalize", self.normalize, NORMS)
-        one_of("scale", self.scale, SCALES)
-        one_of("loss", self.loss, LOSSES)
-        one_of("solver", self.solver, SOLVERS)
-        number("C", self.C, above=0.0)
-        _check_validation(self.validation)
-        check_jobs(self.n_jobs)
-
     def _read_target(self, y: Any, n_rows: int) -> npt.NDArray[Any]:
-        """Read codes of classes, or numbers in a unit of reasonable size."""
+        """Return codes of classes, or numbers divided by a unit."""
         self.classes_: Any = None
-        task = one_of("task", self.task, ("auto", "classification", "regression"))
+        task = self.task
         if task == "auto" and y is not None:
             task = "regression" if holds_numbers(y) else "classification"
         if task == "regression":
@@ -294,11 +412,11 @@ class RecursiveSelective(BaseEstimator):
             )
 
     def _n_problems(self) -> int:
-        """Give the number of matrices: one for each class, one for two classes and for numbers."""
+        """Return the number of matrices: one for each class, or one for two classes or numbers."""
         return 1 if self.classes_ is None or len(self.classes_) == 2 else len(self.classes_)
 
     def _few_threads(self, rows: Rows) -> AbstractContextManager[Any]:
-        """Spare matrix products their threads where tables are small.
+        """Keep matrix products to one thread where tables are small.
 
         Many tiny models are fitted, and threads of the products would wait for each other most of
         the time.
@@ -333,16 +451,16 @@ class RecursiveSelective(BaseEstimator):
         part = slice(first * width, last * width)
         matrix, offset = self._joined[:, part], self._offset[part]
         blocks = _affine(columns, matrix, offset)
-        # A missing or infinite number spoils every component of its row: one of them tells.
-        spoilt = np.flatnonzero(~np.isfinite(blocks[:, 0]))
-        if spoilt.size:
-            check_range(columns[spoilt])
-            blocks[spoilt] = _affine(filled(columns[spoilt], self._inputs.fill), matrix, offset)
+        # A missing or infinite number makes every component of its row so: look at the first.
+        broken = np.flatnonzero(~np.isfinite(blocks[:, 0]))
+        if broken.size:
+            check_range(columns[broken])
+            blocks[broken] = _affine(filled(columns[broken], self._inputs.fill), matrix, offset)
         return blocks
 
 
 def _affine(columns: Any, matrix: Matrix, offset: Matrix) -> Matrix:
-    """Multiply and add a row, which costs next to nothing inside the product."""
+    """Return columns @ matrix + offset; the sum costs next to nothing inside the product."""
     if is_sparse(columns):
         product: Matrix = columns @ matrix
         product += offset
@@ -354,24 +472,10 @@ def _affine(columns: Any, matrix: Matrix, offset: Matrix) -> Matrix:
     return blocks
 
 
-def _check_validation(validation: Any) -> None:
-    """Refuse what is neither a number of folds nor a share of the rows."""
-    if isinstance(validation, str) and validation == "auto":
-        return
-    folds = isinstance(validation, Integral)
-    if folds and not isinstance(validation, bool) and validation >= 2:
-        return
-    if folds or not (isinstance(validation, Real) and 0.0 < float(validation) < 1.0):
-        raise ValueError(
-            f"validation={validation!r} must be 'auto', a number of folds of at least 2, or a "
-            "share in (0, 1)."
-        )
-
-
 def _walk(
     rows: Rows, problem: Problem, plane: Plane, sizes: list[int]
 ) -> tuple[Matrix, list[float]]:
-    """Recurse to the end; give the last matrix and the losses on the way."""
+    """Recurse to the end; return the last matrix and the losses on the way."""
     final = np.eye(rows.columns.shape[1])
     losses = []
     for matrix, loss in recurse(rows.columns, problem, rows.weights, plane, sizes):
@@ -380,10 +484,10 @@ def _walk(
     return final, losses
 
 
-def _chance(
+def _probability(
     estimator: Any, parts: tuple[Rows, Rows], plane: Plane, matrix: Matrix | None, problem: Problem
 ) -> Matrix:
-    """Fit a member on training rows and give held-out rows' chances of its class."""
+    """Fit a member on training rows; return held-out rows' probabilities of its class."""
     train, test = parts
     columns = _product(train.columns, matrix)
     member = fit_member(estimator, columns, problem, train.weights, plane)
@@ -391,7 +495,7 @@ def _chance(
 
 
 def _product(columns: Any, matrix: Matrix | None) -> Any:
-    """Transform columns, or leave them where there is no matrix yet."""
+    """Return transformed columns, or the columns where there is no matrix yet."""
     return columns if matrix is None else columns @ matrix
 
 
@@ -401,7 +505,7 @@ def _history(
     train_losses: npt.NDArray[np.float64],
     losses: npt.NDArray[np.float64] | None = None,
 ) -> dict[str, npt.NDArray[Any]]:
-    """Write down what each recursion left and how good it was."""
+    """Return the columns that each recursion left, and the losses."""
     n_columns = [rows.columns.shape[1], *sizes]
     return {
         "recursion": np.arange(len(n_columns)),

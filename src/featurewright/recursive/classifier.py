@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,24 +11,23 @@ from joblib import Parallel, delayed
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from featurewright.estimators.documentation import documented
-from featurewright.recursive.base import RecursiveSelective
-from featurewright.recursive.documentation import ATTRIBUTES, END, PARAMETERS
-from featurewright.recursive.members import check_member, fit_member, join_probabilities
+from featurewright.estimators.parameters import Parameter, documented, keep_arguments
+from featurewright.recursive.base import ATTRIBUTES, RecursiveSelective
+from featurewright.recursive.members import (
+    check_member,
+    check_weighable,
+    fit_member,
+    join_probabilities,
+)
 from featurewright.recursive.steps import Matrix
 
-_MEMBER = """
-estimator : classifier, optional
-    The member that is fitted for each class. One without `predict_proba` is calibrated by a sigmoid
-    in three folds. None is a linear SVM calibrated in that way.
-"""
 _MEMBERS = """
 estimators_ : list of classifiers
     The members: one for each class, a single one for two classes.
 """
 
 
-@documented(_MEMBER.strip("\n") + PARAMETERS + END, attributes=_MEMBERS.strip("\n") + ATTRIBUTES)
+@documented(attributes=_MEMBERS.rstrip() + ATTRIBUTES)
 class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
     """An ensemble of one classifier per class over recursive selective transformations.
 
@@ -53,6 +52,17 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
     (75, 3)
     """
 
+    _parameters: ClassVar = {
+        "estimator": Parameter(
+            "classifier",
+            """
+            The member that is fitted for each class. One without `predict_proba` is calibrated by a
+            sigmoid in three folds. None is a linear SVM calibrated in that way.
+            """,
+            check_member,
+        )
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -69,18 +79,7 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_recursions = n_recursions
-        self.keep = keep
-        self.projection = projection
-        self.normalize = normalize
-        self.scale = scale
-        self.C = C
-        self.loss = loss
-        self.solver = solver
-        self.validation = validation
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        keep_arguments(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the matrices and the members.
@@ -100,7 +99,8 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
         self
             The fitted classifier.
         """
-        check_member(self.estimator, sample_weight)
+        self._check_parameters()
+        check_weighable(self.estimator, sample_weight)
         rows, plane = self._learn(X, y, sample_weight)
         with self._few_threads(rows), warnings.catch_warnings():
             if self.estimator is None:  # the user's own member may warn
@@ -128,7 +128,7 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            What the members say of their classes, normalised.
+            The members' probabilities of their classes, normalised.
         """
         columns = self._read_columns(X)
         return join_probabilities(

@@ -1,4 +1,4 @@
-"""Plot what each recursion left and how good it was."""
+"""Plot the columns and the losses of each recursion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 
 class RecursionDisplay:
-    """Loss after each recursion, as scikit-learn's displays show such things.
+    """Loss after each recursion, in the manner of scikit-learn's displays.
 
     Parameters
     ----------

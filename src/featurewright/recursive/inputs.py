@@ -31,16 +31,16 @@ class Inputs(Points):
     factor: Matrix
 
     def columns(self, matrix: Any, *, keep_gaps: bool = False) -> Any:
-        """Fill missing numbers and turn categories into indicators; a missing label has none.
+        """Return columns without gaps, categories as indicators; a missing label has none.
 
-        A table of numbers alone may keep its gaps, for `filled` to come later.
+        A table of numbers alone may keep its gaps, to be filled later.
         """
         if is_sparse(matrix) or (keep_gaps and not self.labels):
             return matrix
         return self.expand(matrix)
 
     def scaled(self, columns: Any) -> Any:
-        """Bring expanded columns to the common scale; sparse ones are only stretched."""
+        """Return expanded columns on the common scale; sparse ones are not shifted."""
         if is_sparse(columns):
             return columns.multiply(self.factor[np.newaxis]).tocsr()
         return (columns - self.shift) * self.factor
@@ -52,13 +52,13 @@ def learn_inputs(matrix: Any, schema: Schema, scale: str | None) -> Inputs:
     points = Points(**learn_points(seen, schema))
     shift, span = _spread(matrix if is_sparse(matrix) else points.expand(matrix), scale)
     known = span > _LEAST_SPAN
-    # A constant column says nothing: a factor of zero keeps its size out of every component.
+    # A constant column has no information: a factor of zero keeps it out of every component.
     factor = np.where(known, 1.0 / np.where(known, span, 1.0), 0.0)
     return Inputs(**vars(points), shift=shift, factor=factor)
 
 
 def _spread(columns: Any, scale: str | None) -> tuple[Matrix, Matrix]:
-    """Give what to subtract from each column and what to divide it by."""
+    """Return what to subtract from each column and what to divide it by."""
     if scale is None:
         return np.zeros(columns.shape[1]), np.ones(columns.shape[1])
     if is_sparse(columns):

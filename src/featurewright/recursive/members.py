@@ -1,4 +1,4 @@
-"""One classifier for each class against the rest, and their probabilities together."""
+"""One classifier for each class against the rest, and their joint probabilities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NeverMember(BaseEstimator):
     """Stands in for the member of a class that no training row has."""
 
     def predict_proba(self, X: Any) -> Matrix:
-        """Give the class no chance."""
+        """Return a probability of zero for the class."""
         return np.column_stack([np.ones(len(X)), np.zeros(len(X))])
 
 
@@ -55,38 +55,44 @@ def fit_member(
     return own.fit(columns, is_class, **settings)
 
 
-def check_member(estimator: Any, weights: Weights) -> None:
-    """Refuse a member that is no classifier, or that cannot use the weights given."""
+def check_member(name: str, estimator: Any) -> None:
+    """Refuse a member that is no classifier."""
     if estimator is None:
         return
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise TypeError(
-            f"estimator={estimator!r} is not a scikit-learn classifier; pass an object such as "
+            f"{name}={estimator!r} is not a scikit-learn classifier; pass an object such as "
             "LogisticRegression(), or None."
         )
     if not is_classifier(estimator):
         raise ValueError(
-            f"estimator={estimator!r} is not a classifier, but each member tells a class from the "
+            f"{name}={estimator!r} is not a classifier, but each member separates a class from the "
             "rest; pass one such as LogisticRegression(), or None."
         )
-    if weights is not None and not has_fit_parameter(estimator, "sample_weight"):
+
+
+def check_weighable(estimator: Any, weights: Weights) -> None:
+    """Refuse a member that cannot use the weights given."""
+    if estimator is None or weights is None:
+        return
+    if not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(
             f"estimator={estimator!r} takes no sample_weight, but weights were given; leave them "
             "out or use another classifier."
         )
 
 
-def join_probabilities(chances: list[Matrix]) -> Matrix:
-    """Make probabilities over all classes of each member's chance of its own class."""
-    if len(chances) == 1:  # two classes share one member
-        return np.column_stack([1.0 - chances[0], chances[0]])
-    together = np.column_stack(chances)
-    total = together.sum(axis=1, keepdims=True)
-    even = np.full_like(together, 1.0 / together.shape[1])
-    return np.divide(together, total, out=even, where=total > 0)
+def join_probabilities(own: list[Matrix]) -> Matrix:
+    """Return probabilities over all classes from each member's probability of its own class."""
+    if len(own) == 1:  # two classes share one member
+        return np.column_stack([1.0 - own[0], own[0]])
+    joint = np.column_stack(own)
+    total = joint.sum(axis=1, keepdims=True)
+    even = np.full_like(joint, 1.0 / joint.shape[1])
+    return np.divide(joint, total, out=even, where=total > 0)
 
 
 def log_loss(probabilities: Matrix, codes: npt.NDArray[np.int32], weights: Weights) -> float:
-    """Give the mean negative logarithm of the probability of the true class."""
+    """Return the mean negative logarithm of the probability of the true class."""
     right = probabilities[np.arange(len(codes)), codes]
     return float(np.average(-np.log(np.maximum(right, _LEAST_PROBABILITY)), weights=weights))

@@ -1,9 +1,14 @@
-"""One recursion: a linear model weighs the columns, the strong and the weak are projected apart."""
+"""Recursions: a linear model weighs the columns, which are then selected and projected.
+
+Columns of large weight and the others are projected separately.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil, floor
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +17,7 @@ from scipy.sparse import issparse
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.svm import LinearSVC, LinearSVR
 
-from featurewright.recursive.schedule import split_size
+from featurewright.estimators.parameters import whole_number
 
 Matrix = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64] | None
@@ -21,6 +26,10 @@ PROJECTIONS = ("stretch", "diagonal", "orthogonal")
 NORMS = (None, "unit", "max")
 LOSSES = ("squared_hinge", "hinge")
 SOLVERS = ("auto", "liblinear", "sgd")
+MAX_RECURSIONS = 20  # tried when the number is chosen by held-out rows
+LEAST_COLUMNS = 2  # the published schedules end here
+_MAX_BYTES = 2**31  # of all matrices together
+STRONG_SHARE = 6 / 7  # of the columns left, those that come from the first step
 _MANY_ROWS = 10_000  # above, stochastic gradients take over from coordinate descent
 _MANY_CELLS = 100_000_000  # above, liblinear's copy of the rows takes gigabytes
 _BITS = 14  # of the largest weight that are kept
@@ -29,8 +38,107 @@ _TOLERANCE, _DUAL_TOLERANCE = 1e-12, 1e-4
 _MANY_COLUMNS = 1_000  # above, and with fewer rows, coordinate descent is the faster one
 
 
+def plan_sizes(n_columns: int, keep: Any, n_recursions: Any) -> list[int]:
+    """Return the number of columns after each recursion.
+
+    Parameters
+    ----------
+    n_columns : int
+        Columns to begin with.
+    keep : "auto", float or sequence of int
+        The published sizes, a share of the columns, or the sizes themselves.
+    n_recursions : int or "auto"
+        How many at most.
+
+    Returns
+    -------
+    list of int
+        One size for each recursion; it may be shorter than asked for.
+
+    Examples
+    --------
+    >>> plan_sizes(93, "auto", 6)
+    [80, 68, 58, 49, 41, 34]
+    >>> plan_sizes(10, 0.5, 6)
+    [5, 2]
+    """
+    most = MAX_RECURSIONS
+    if not (isinstance(n_recursions, str) and n_recursions == "auto"):
+        most = whole_number("n_recursions", n_recursions, 0, other="'auto'")
+    if isinstance(keep, Sequence | np.ndarray) and not isinstance(keep, str):
+        return _check_sizes(keep, n_columns)[:most]
+    sizes: list[int] = []
+    size = n_columns
+    # A table that begins with so few columns still gets one recursion, which keeps them all.
+    while len(sizes) < most and (size > LEAST_COLUMNS or not sizes):
+        size = max(_next_size(size, keep), min(size, LEAST_COLUMNS))
+        sizes.append(size)
+    return sizes
+
+
+def check_memory(n_columns: int, sizes: Sequence[int], n_problems: int, n_parts: int) -> None:
+    """Refuse tables whose matrices would fill the memory.
+
+    Parameters
+    ----------
+    n_columns : int
+        Columns of the scaled table.
+    sizes : sequence of int
+        Columns after each recursion.
+    n_problems : int
+        Matrices learned side by side.
+    n_parts : int
+        Training parts that each have such matrices while the number of recursions is chosen; 0
+        where it is given.
+    """
+    # A choice may fall on no recursion, whose matrix has all columns.
+    n_kept = sizes[0] * max(1, n_parts) if sizes else n_columns
+    if n_parts:
+        n_kept = max(n_kept, n_columns)
+    n_bytes = n_problems * n_columns * n_kept * np.dtype(np.float64).itemsize
+    if n_bytes > _MAX_BYTES:
+        raise ValueError(
+            f"X has {n_columns} columns (a category has one for each level), for which the "
+            f"matrices of {n_problems} problems need {n_bytes / 2**30:.1f} GB, but at most "
+            f"{_MAX_BYTES / 2**30:.0f} GB are used: keep fewer columns, as in "
+            "n_recursions=1, keep=(50,), or select some first."
+        )
+
+
+def split_size(size: int) -> tuple[int, int]:
+    """Return how many columns of a recursion come from its first and its second step."""
+    strong = ceil(STRONG_SHARE * size)
+    return strong, size - strong
+
+
+def _next_size(size: int, keep: Any) -> int:
+    """Return the number of columns after one recursion."""
+    if isinstance(keep, str) and keep == "auto":
+        # Each of the two steps gives up one column besides its share, as published.
+        return ceil(0.875 * size) - 2
+    if isinstance(keep, Real) and not isinstance(keep, bool) and 0.0 < float(keep) <= 1.0:
+        return floor(float(keep) * size)
+    raise ValueError(
+        f"keep={keep!r} must be 'auto', a share in (0, 1], or a sequence of sizes such as (30, 10)."
+    )
+
+
+def _check_sizes(keep: Any, n_columns: int) -> list[int]:
+    """Return the sizes of an explicit schedule, which must not grow."""
+    sizes = [whole_number("a size in keep", size, 1) for size in keep]
+    if not sizes:
+        raise ValueError("keep is empty: give a size for each recursion, a share, or 'auto'.")
+    for before, after in zip([n_columns, *sizes], sizes, strict=False):
+        if after > before:
+            raise ValueError(
+                f"keep={list(sizes)!r} asks for {after} columns where only {before} are left; "
+                "give sizes that do not grow."
+            )
+    return sizes
+
+
 def is_stochastic(solver: str, loss: str, shape: tuple[int, int]) -> bool:
-    """Tell whether the linear model is fitted by stochastic gradients.
+    """Whether the linear model is fitted by stochastic gradients.
 
     The publication does so above 10,000 rows. With the squared hinge loss, liblinear's Newton steps
     take no longer there and end at the best weights.
@@ -42,7 +150,7 @@ def is_stochastic(solver: str, loss: str, shape: tuple[int, int]) -> bool:
 
 
 def _needs_dual(loss: str, shape: tuple[int, int]) -> bool:
-    """Tell whether liblinear has to descend by coordinates, or is much faster so."""
+    """Whether liblinear needs coordinate descent, or is much faster with it."""
     return loss == "hinge" or shape[1] > max(shape[0], _MANY_COLUMNS)
 
 
@@ -58,11 +166,11 @@ class Plane:
     normalize: str | None
 
     def uses_dual(self, shape: tuple[int, int]) -> bool:
-        """Tell whether liblinear descends by coordinates in random order."""
+        """Whether liblinear uses coordinate descent in random order."""
         return not self.stochastic and _needs_dual(self.loss, shape)
 
     def model(self, columns: Any, seed: int) -> Any:
-        """Make the linear model for some columns; it is not fitted yet."""
+        """Return the linear model for some columns, not fitted yet."""
         if self.stochastic:
             make, loss = (
                 (SGDRegressor, "epsilon_insensitive")
@@ -98,7 +206,7 @@ class Problem:
 def fit_weights(
     columns: Any, problem: Problem, weights: Weights, plane: Plane
 ) -> tuple[Matrix, float]:
-    """Fit the linear model; give its weights and its mean loss on these rows."""
+    """Fit the linear model; return its weights and its mean loss on these rows."""
     target = problem.target
     if not plane.regression and np.all(target == target[0]):
         return np.zeros(columns.shape[1]), 0.0  # a class that the training part does not have
@@ -121,7 +229,7 @@ def fit_weights(
 def recurse(
     columns: Any, problem: Problem, weights: Weights, plane: Plane, sizes: Sequence[int]
 ) -> Iterator[tuple[Matrix | None, float]]:
-    """Walk through the recursions of one problem.
+    """Yield the result of each recursion of one problem.
 
     Parameters
     ----------
@@ -164,7 +272,7 @@ def recurse(
 def _project(
     matrix: Matrix | None, n_columns: int, kept: npt.NDArray[np.intp], w: Matrix, plane: Plane
 ) -> Matrix:
-    """Take some columns of the matrix so far and project them by their weights."""
+    """Return some columns of the matrix so far, projected by their weights."""
     if matrix is None:
         block = np.zeros((n_columns, len(kept)))
         block[kept, np.arange(len(kept))] = 1.0
@@ -180,17 +288,17 @@ def _project(
 
 
 def _mean_square_length(columns: Any) -> float:
-    """Give the mean over rows of the sum of their squared entries."""
+    """Return the mean over rows of the sum of their squared entries."""
     if issparse(columns):
         return float(columns.multiply(columns).sum()) / columns.shape[0]
     return float(np.einsum("ij,ij->", columns, columns)) / columns.shape[0]  # without a copy
 
 
 def rounded(w: Matrix) -> Matrix:
-    """Round weights to some four digits of the largest: solvers know no more than a few more.
+    """Return weights rounded to about four digits of the largest.
 
-    What noise leaves in the last digits would else decide between columns of equal weight, and make
-    the matrices differ between machines.
+    Solvers are not much more precise: noise in the last digits would decide between columns of
+    equal weight, and make the matrices differ between machines.
     """
     largest = float(np.abs(w).max())
     if largest < np.finfo(np.float64).tiny:
@@ -200,7 +308,7 @@ def rounded(w: Matrix) -> Matrix:
 
 
 def normalized(w: Matrix, norm: str | None) -> Matrix:
-    """Bring weights to unit length or to a largest entry of one; zeros stay zeros."""
+    """Return weights of unit length or with a largest entry of one; zeros stay zeros."""
     if norm is None:
         return w
     size = np.linalg.norm(w) if norm == "unit" else np.abs(w).max()

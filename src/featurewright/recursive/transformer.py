@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from featurewright.estimators.documentation import documented
-from featurewright.recursive.base import RecursiveSelective
-from featurewright.recursive.documentation import ATTRIBUTES, END, PARAMETERS
-from featurewright.recursive.naming import component_names, unique_names
+from featurewright.estimators.parameters import (
+    Parameter,
+    accept,
+    choice,
+    documented,
+    keep_arguments,
+)
+from featurewright.recursive.base import ATTRIBUTES, RecursiveSelective
 from featurewright.recursive.steps import Matrix
 from featurewright.tables import check_input_names
 
-_OWN = """
-block : label, optional
-    The class whose components `transform` gives; None gives those of all classes side by side.
-task : {"auto", "classification", "regression"}, default="auto"
-    What the target is. "auto" takes numbers with fractions for regression, all else for classes.
-"""
+_MAX_TERMS = 3  # of a component that its name shows
 
 
-@documented(
-    PARAMETERS + _OWN + END, attributes=ATTRIBUTES.replace("The classes.", "None in regression.")
-)
+@documented(attributes=ATTRIBUTES.replace("The classes.", "None in regression."))
 class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
-    """Fewer columns for each class, in which a linear model is to part it from the rest.
+    """Fewer columns for each class, in which a linear model separates it from the rest.
 
     A linear SVM weighs the columns. Those with large weights are kept and stretched along the
     weights; the others are weighed by themselves and thinned out. This is repeated on the result.
@@ -56,6 +55,25 @@ class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
     (150, 2)
     """
 
+    _parameters: ClassVar = {
+        "block": Parameter(
+            "label",
+            """
+            The class whose components `transform` returns; None returns those of all classes side
+            by side.
+            """,
+            accept,
+        ),
+        "task": Parameter(
+            '{"auto", "classification", "regression"}',
+            """
+            What the target is. "auto" takes numbers with fractions for regression, all else for
+            classes.
+            """,
+            choice("auto", "classification", "regression"),
+        ),
+    }
+
     def __init__(
         self,
         n_recursions: int | str = "auto",
@@ -73,19 +91,7 @@ class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_recursions = n_recursions
-        self.keep = keep
-        self.projection = projection
-        self.normalize = normalize
-        self.scale = scale
-        self.C = C
-        self.loss = loss
-        self.solver = solver
-        self.validation = validation
-        self.block = block
-        self.task = task
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        keep_arguments(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the matrices.
@@ -105,12 +111,13 @@ class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
         self
             The fitted transformer.
         """
+        self._check_parameters()
         self._learn(X, y, sample_weight)
         self._shown_blocks()
         return self
 
     def _shown_blocks(self) -> tuple[int, int]:
-        """Give the first matrix that `transform` uses and the one after the last."""
+        """Return the first matrix that `transform` uses and the one after the last."""
         if self.block is not None:
             if self.classes_ is None:
                 raise ValueError(f"block={self.block!r} names a class, but y is continuous.")
@@ -143,7 +150,7 @@ class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
         return self._blocks(columns, *self._shown_blocks())
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Name the components by their largest terms.
+        """Return names for the components: their largest terms.
 
         Parameters
         ----------
@@ -167,3 +174,65 @@ class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
                 self.matrices_[which], self._inputs.factor, self._inputs.names, prefix
             )
         return np.array(unique_names(names), dtype=object)
+
+
+def component_names(
+    matrix: Matrix, factor: Matrix, columns: Sequence[str], prefix: str = ""
+) -> list[str]:
+    """Return names for the components of one matrix.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_columns, n_components)
+        Coefficients of the columns as they came.
+    factor : ndarray of shape (n_columns,)
+        Factor that brought each column to the common scale: terms are ranked on that scale.
+    columns : sequence of str
+        Names of the columns.
+    prefix : str, default=""
+        Written before every name.
+
+    Returns
+    -------
+    list of str
+        The three largest terms of each component; "..." stands for more.
+
+    Examples
+    --------
+    >>> component_names(np.array([[2.0, 0.0], [-0.5, 1.0]]), np.ones(2), ["a", "b c"])
+    ['2*a - 0.5*b c', '1*b c']
+    """
+    known = factor > 0
+    scaled = np.zeros_like(matrix)
+    scaled[known] = matrix[known] / factor[known, np.newaxis]
+    return [
+        prefix + _combination(matrix[:, k], scaled[:, k], columns) for k in range(matrix.shape[1])
+    ]
+
+
+def _combination(coefficients: Matrix, importance: Matrix, columns: Sequence[str]) -> str:
+    """Return one linear combination as text."""
+    order = np.argsort(-np.abs(importance), kind="stable")
+    terms = [k for k in order[: _MAX_TERMS + 1] if coefficients[k] != 0]
+    text = ""
+    for k in terms[:_MAX_TERMS]:
+        sign = "-" if coefficients[k] < 0 else "+"
+        lead = f" {sign} " if text else sign.strip("+")
+        text += f"{lead}{abs(coefficients[k]):.2g}*{columns[k]}"
+    return (text or "0") + (" + ..." if len(terms) > _MAX_TERMS else "")
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Return names with numbers appended where they occur more than once."""
+    times = Counter(names)
+    taken = {name for name in names if times[name] == 1}
+    counted: Counter[str] = Counter()
+    result = []
+    for name in names:
+        candidate = name
+        while times[name] > 1 and (candidate == name or candidate in taken):
+            counted[name] += 1
+            candidate = f"{name} ({counted[name]})"
+        taken.add(candidate)
+        result.append(candidate)
+    return result

@@ -14,7 +14,7 @@ from featurewright.engine.forest import Forest
 from featurewright.estimators.points import Points
 from featurewright.export.stored.errors import broken
 from featurewright.expressions import Domain
-from featurewright.landmarks.members import One, Several
+from featurewright.landmarks.runs import One, Several
 from featurewright.landmarks.similarity import KERNELS, LandmarkMap, Similarity
 from featurewright.recursive.inputs import Inputs
 from featurewright.tables import Schema

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from featurewright.auto import AutoFeatures
-from featurewright.constructive.boosted import BoostedTrees
+from featurewright.constructive.boosting import BoostedTrees
 from featurewright.engine.compiled_grammar import user_operators
 from featurewright.engine.forest import Forest
 from featurewright.estimators.base import ConstructiveLearner
@@ -21,7 +21,7 @@ from featurewright.expressions.opcodes import END
 from featurewright.landmarks.ensembles import KernelFeatureEnsemble
 from featurewright.landmarks.features import LandmarkKernelFeatures
 from featurewright.paths import ForestPathEncoder
-from featurewright.paths.numbering import number_forest
+from featurewright.paths.encoding import number_forest
 from featurewright.recursive import RecursiveSelectiveClassifier
 from featurewright.recursive.base import RecursiveSelective
 from featurewright.tables import Schema

@@ -34,6 +34,8 @@ _ODD = (
     TypeError,
     ValueError,
 )
+# Parameters that some estimators had in earlier versions, where only None was allowed.
+_RETIRED_PARAMETERS = ("class_weight",)
 _TWISTER = 624  # words of the state of the Mersenne twister
 
 
@@ -261,6 +263,9 @@ class Reader:
         made = ESTIMATORS[name]
         model = made()
         known = model.get_params(deep=False)
+        for retired in _RETIRED_PARAMETERS:
+            if retired not in known and parameters.get(retired, retired) is None:
+                del parameters[retired]
         unknown = [*(set(parameters) - set(known)), *(set(learned) - set(ATTRIBUTES))]
         if unknown or set(learned) & set(known):
             raise broken(f"a {name} has other parameters or attributes than it should")

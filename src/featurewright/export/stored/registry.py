@@ -23,10 +23,8 @@ from featurewright.estimators.construction import Construction
 from featurewright.export.stored import checks
 from featurewright.export.stored.routing import ROUTING
 from featurewright.expressions import Call, Column, Domain, Feature, Operator
-from featurewright.landmarks.members import Bag, Boosted, One
-from featurewright.landmarks.points import PointMap
-from featurewright.landmarks.runs import Base, Run
-from featurewright.landmarks.similarity import LandmarkMap, Similarity
+from featurewright.landmarks.runs import Bag, Base, Boosted, One, Run
+from featurewright.landmarks.similarity import LandmarkMap, PointMap, Similarity
 from featurewright.recursive.inputs import Inputs
 from featurewright.recursive.members import NeverMember
 from featurewright.tables import MultiTarget, Schema

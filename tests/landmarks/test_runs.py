@@ -12,10 +12,10 @@ from tests.naive import landmarks as naive
 
 from featurewright import KernelFeatureEnsembleClassifier
 from featurewright.datasets import make_waveform
-from featurewright.landmarks.members import Lesson, train_bag, train_boosted, train_one
+from featurewright.landmarks.runs import TrainingTarget, train_bag, train_boosted, train_one
 
 X, Y = make_waveform(300, random_state=0)
-LESSON = Lesson(Y, None, 3)
+TARGET = TrainingTarget(Y, None, 3)
 
 
 # Learners without ties: weights that differ in the last digit must not matter.
@@ -23,15 +23,15 @@ LESSON = Lesson(Y, None, 3)
 @pytest.mark.parametrize("n_rounds", [1, 8])
 def test_boosting_follows_the_definition(learner, n_rounds):
     expected = naive.AdaBoostM1(learner, n_rounds).fit(X[:200], Y[:200])
-    lesson = Lesson(Y[:200], None, 3)
-    actual = train_boosted(learner, X[:200], lesson, 5, n_rounds)
+    target = TrainingTarget(Y[:200], None, 3)
+    actual = train_boosted(learner, X[:200], target, 5, n_rounds)
     assert len(actual.members) == len(expected.members)
     assert_allclose(actual.weights, expected.votes, rtol=1e-5)
     assert_allclose(actual.values(X[200:]), expected.predict_proba(X[200:], 3), rtol=1e-5)
 
 
 def test_boosting_ends_at_a_perfect_learner():
-    boosted = train_boosted(DecisionTreeClassifier(), X, LESSON, 0, 10)
+    boosted = train_boosted(DecisionTreeClassifier(), X, TARGET, 0, 10)
     assert len(boosted.members) == 1
     assert_array_equal(boosted.values(X), np.eye(3)[Y])
 
@@ -39,7 +39,11 @@ def test_boosting_ends_at_a_perfect_learner():
 def test_boosting_keeps_a_first_learner_that_is_no_good():
     coin = np.arange(100) % 2
     boosted = train_boosted(
-        DecisionTreeClassifier(max_depth=1), np.zeros((100, 1)), Lesson(coin, None, 2), 0, 10
+        DecisionTreeClassifier(max_depth=1),
+        np.zeros((100, 1)),
+        TrainingTarget(coin, None, 2),
+        0,
+        10,
     )
     assert len(boosted.members) == 1
     assert_allclose(boosted.values(np.zeros((4, 1))), 0.5)
@@ -47,13 +51,15 @@ def test_boosting_keeps_a_first_learner_that_is_no_good():
 
 def test_boosting_starts_from_the_weights():
     weights = np.where(Y == 0, 1e-9, 1.0)
-    boosted = train_boosted(DecisionTreeClassifier(max_depth=1), X, Lesson(Y, weights, 3), 0, 1)
+    boosted = train_boosted(
+        DecisionTreeClassifier(max_depth=1), X, TrainingTarget(Y, weights, 3), 0, 1
+    )
     assert np.mean(np.argmax(boosted.values(X), axis=1) == 0) == 0
 
 
 def test_bag_sees_rows_with_weight_alone():
     weights = (Y != 1).astype(float)
-    bag = train_bag(DecisionTreeClassifier(), X, Lesson(Y, weights, 3), 0, 6)
+    bag = train_bag(DecisionTreeClassifier(), X, TrainingTarget(Y, weights, 3), 0, 6)
     assert len(bag.learners) == 6
     assert bag.values(X)[:, 1].max() == 0
     shares = np.mean([m.values(X) for m in bag.members], axis=0)
@@ -62,7 +68,7 @@ def test_bag_sees_rows_with_weight_alone():
 
 
 def test_a_learner_without_probabilities_votes():
-    one = train_one(RidgeClassifier(), X, LESSON, 0)
+    one = train_one(RidgeClassifier(), X, TARGET, 0)
     assert_array_equal(np.argmax(one.values(X), axis=1), one.learner.predict(X))
     assert set(np.unique(one.values(X))) == {0.0, 1.0}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -9,16 +10,101 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
+from scipy import sparse
 
+from featurewright.engine.buffers import UserFunctions
+from featurewright.engine.forest import Forest
 from featurewright.engine.path_kernel import add_shared, write_shared
 from featurewright.engine.threads import run_in_threads
-from featurewright.paths.numbering import Numbering
+from featurewright.paths.encoding import (
+    LeafSource,
+    Numbering,
+    Seen,
+    Source,
+    SpreadSource,
+    all_trees,
+    write_rows,
+)
 
 KINDS = ("path", "leaf", "torkkola")
+Matrix = npt.NDArray[np.float32]
 
-_WIDTH = 128  # columns of the kernel matrix worked out together
-_ROWS = 32_768  # rows worked out together: what a tree shares with a block is worked out for each
+_WIDTH = 128  # columns of the kernel matrix computed together
+_ROWS = 32_768  # rows computed together; what a tree shares with a block is computed for each
 _LARGEST = (np.iinfo(np.uint8).max, np.iinfo(np.uint16).max)
+
+
+@dataclass(frozen=True, eq=False)
+class ForestPaths:
+    """Fitted trees with their numbering: the paths of rows, their encoding and their kernel.
+
+    Attributes
+    ----------
+    forest, numbering : Forest, Numbering
+        The trees.
+    users : UserFunctions
+        Compiled operators of the user.
+    salts : ndarray of uint64
+        One per tree; they decide, with the row's values, which way a missing value goes.
+    spread : bool
+        Whether missing values go both ways instead.
+    n_jobs : int or None
+        Threads.
+    """
+
+    forest: Forest
+    numbering: Numbering
+    users: UserFunctions
+    salts: npt.NDArray[np.uint64]
+    spread: bool
+    n_jobs: int | None = None
+
+    def find_leaves(self, matrix: Matrix) -> npt.NDArray[np.int32]:
+        """Return each row's leaf in each tree; a missing value goes either way by chance."""
+        return self.forest.find_leaves(matrix, self.users, self.n_jobs, self.salts)
+
+    def _spreads(self, *matrices: Matrix) -> bool:
+        """Whether rows may reach several leaves: values are missing, or may be undefined."""
+        constructed = self.forest.programs.shape[1] > 1
+        return self.spread and (constructed or any(np.isnan(m).any() for m in matrices))
+
+    def source(self, matrix: Matrix, seen: Seen, *, only_leaves: bool) -> Source:
+        """Return what writes the encoding of rows."""
+        if self._spreads(matrix):
+            return SpreadSource(
+                matrix, self.forest, self.users, self.numbering, seen, only_leaves=only_leaves
+            )
+        leaves = self.find_leaves(matrix)
+        return LeafSource(leaves, self.numbering, seen, only_leaves=only_leaves)
+
+    def n_columns(self, *, only_leaves: bool) -> int:
+        """Return the number of columns of the encoding."""
+        return self.forest.n_leaves if only_leaves else len(self.forest.left)
+
+    def share(
+        self, rows: Matrix, others: Matrix | None, kind: str, *, normalize: bool
+    ) -> npt.NDArray[np.float64]:
+        """Return the kernel matrix of rows with others, or with themselves."""
+        if self._spreads(rows, *(() if others is None else (others,))):
+            only_leaves = kind == "leaf"
+            encoded = self._full_encoding(rows, only_leaves=only_leaves)
+            encoded_others = encoded
+            if others is not None:
+                encoded_others = self._full_encoding(others, only_leaves=only_leaves)
+            roots = self.forest.roots
+            return multiply_encodings(encoded, encoded_others, roots, kind, normalize=normalize)
+        leaves = self.find_leaves(rows)
+        other_leaves = leaves if others is None else self.find_leaves(others)
+        return share_paths(
+            leaves, other_leaves, self.numbering, kind, normalize=normalize, n_jobs=self.n_jobs
+        )
+
+    def _full_encoding(self, matrix: Matrix, *, only_leaves: bool) -> Any:
+        """Return the encoding through all trees, with a column for each node or leaf."""
+        n_columns = self.n_columns(only_leaves=only_leaves)
+        source = self.source(matrix, all_trees(len(matrix)), only_leaves=only_leaves)
+        starts, indices, data = write_rows(source, len(matrix), n_columns, self.n_jobs)
+        return sparse.csr_array((data, indices, starts), shape=(len(matrix), n_columns))
 
 
 def share_paths(
@@ -30,7 +116,7 @@ def share_paths(
     normalize: bool,
     n_jobs: int | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Work out the kernel matrix from the leaves that rows reach.
+    """Return the kernel matrix of rows, from the leaves that they reach.
 
     Parameters
     ----------
@@ -70,11 +156,11 @@ def share_paths(
         order, front = np.empty(_WIDTH, np.int64), np.empty(_WIDTH, each)
         table = np.empty((2 * largest + 1, _WIDTH), each)
         sums = np.empty((end - begin, _WIDTH), total)
-        room = (order, front, table, sums)
+        scratch = (order, front, table, sums)
         for block in range(first, last, _WIDTH):
             n_block = min(_WIDTH, last - block)
             where = (places, begin, end, other_places, block, n_block, numbering.edges)
-            add_shared(*where, own, meet, by_longer, *room)
+            add_shared(*where, own, meet, by_longer, *scratch)
             write_shared(sums, begin, end, block, n_block, norms, other_norms, out)
 
     threads = effective_n_jobs(n_jobs)
@@ -90,14 +176,14 @@ def share_paths(
 
 
 def _by_tree(leaves: npt.NDArray[np.int32], numbering: Numbering) -> npt.NDArray[np.int32]:
-    """Give the places of leaves, tree by tree."""
+    """Return the places of leaves, tree by tree."""
     return np.ascontiguousarray(numbering.place[leaves].T)
 
 
 def _own_sums(
     leaves: npt.NDArray[np.int32], numbering: Numbering, kind: str
 ) -> npt.NDArray[np.float64]:
-    """Give what each row has in common with itself."""
+    """Return what each row has in common with itself."""
     if kind == "path":
         return numbering.length[leaves].sum(axis=1, dtype=np.float64)
     return np.full(len(leaves), float(leaves.shape[1]))
@@ -106,7 +192,7 @@ def _own_sums(
 def multiply_encodings(
     rows: Any, others: Any, roots: npt.NDArray[np.int64], kind: str, *, normalize: bool
 ) -> npt.NDArray[np.float64]:
-    """Work out the kernel matrix from encodings: for rows that are spread over several paths.
+    """Return the kernel matrix from encodings, for rows that follow several paths.
 
     Parameters
     ----------
@@ -135,5 +221,5 @@ def multiply_encodings(
 
 
 def _squares(encoding: Any) -> npt.NDArray[np.float64]:
-    """Add up the squares of each row's entries."""
+    """Return the sum of the squares of each row's entries."""
     return np.asarray(encoding.power(2).sum(axis=1)).ravel()
