@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from featurewright.cli.errors import UserError
 from featurewright.cli.fitting import later_folds, notices_of_time, training_table
-from featurewright.cli.problems import UserError
 
 
 def test_written_dates_are_put_in_the_order_they_mean():

@@ -211,7 +211,7 @@ def own_rows(model: Any) -> Any:
     if not given and all(np.asarray(column).dtype.kind == "f" for column in columns):
         return np.column_stack(columns)
     frame = pd.DataFrame(dict(enumerate(columns)))
-    return frame.set_axis(list(names), axis=1) if given else frame.to_numpy()
+    return frame.set_axis(pd.Index(names, dtype=object), axis=1) if given else frame.to_numpy()
 
 
 def _column(domain: int, levels: Any, random: Any) -> Any:
@@ -220,7 +220,9 @@ def _column(domain: int, levels: Any, random: Any) -> Any:
         return np.array([np.nan, *random.normal(size=4)])
     if domain == Domain.BOOLEAN:
         return random.random(5) < 0.5
-    return pd.Series([*(levels[k % len(levels)] for k in range(4)), None], dtype=object)
+    # pandas cannot hold every text.
+    known = [level for level in levels if not (isinstance(level, str) and "\ud800" in level)]
+    return pd.Series([*(known or ["other"])[:4], *[None] * 5][:5], dtype=object)
 
 
 def _times(kind: TimeKind) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from featurewright.cli.errors import UserError, did_you_mean
 from featurewright.cli.kinds import NULLS, commas_in_numbers, keep_types, kinds_of, refuse_absent
-from featurewright.cli.problems import UserError, did_you_mean
 from featurewright.cli.sinks import open_sink
 from featurewright.cli.sources import Source
 

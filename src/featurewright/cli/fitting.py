@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from featurewright.cli.problems import UserError, did_you_mean
+from featurewright.cli.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     from featurewright.auto import AutoFeatures
@@ -106,7 +105,9 @@ def training_table(
 
 
 def _in_order(frame: pl.DataFrame, order: str) -> pl.DataFrame:
-    """Put rows in the order of a column, dates that are written as text by what they mean."""
+    """Sort rows by a column; dates that are written as text by what they mean."""
+    import narwhals as nw
+
     from featurewright.auto.dates import read_seconds
 
     kind = _dates_of(frame[order])
@@ -123,7 +124,9 @@ def _in_order(frame: pl.DataFrame, order: str) -> pl.DataFrame:
 
 
 def _dates_of(series: pl.Series) -> Any:
-    """Tell how a column writes dates; None for anything else."""
+    """Return how a column writes dates; None for anything else."""
+    import narwhals as nw
+
     from featurewright.auto.dates import time_kind
 
     kind = time_kind(nw.from_native(series, series_only=True))

@@ -8,9 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from featurewright.cli.problems import UserError
+from featurewright.cli.errors import UserError
 from featurewright.expressions import Domain
-from featurewright.tables import Schema
 
 NULLS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 """Text that means a missing value in CSV files, unless told otherwise."""
@@ -124,7 +123,7 @@ def kinds_of(model: Any) -> dict[str, Kind]:
         )
     kinds = dict.fromkeys(names, Kind.ANYTHING)
     reader = getattr(model, "reader_", None)
-    schema: Schema | None = getattr(model, "_schema", None) if reader is None else reader.plain
+    schema = getattr(model, "_schema", None) if reader is None else reader.plain
     if schema is None:
         return kinds
     known = {

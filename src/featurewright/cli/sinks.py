@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from featurewright.cli.problems import UserError
+from featurewright.cli.errors import UserError
 from featurewright.cli.sources import FORMATS, ending_of
 from featurewright.cli.streams import COMPRESSIONS
 

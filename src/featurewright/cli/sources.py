@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from featurewright.cli.problems import UserError, closest
+from featurewright.cli.errors import UserError, closest
 from featurewright.cli.streams import (
     COMPRESSIONS,
     MAX_ROW,

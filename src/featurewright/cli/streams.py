@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from featurewright.cli.problems import UserError
+from featurewright.cli.errors import UserError
 
 BLOCK = 8 * 1024 * 1024
 """Bytes read at a time."""

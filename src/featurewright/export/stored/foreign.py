@@ -159,7 +159,10 @@ def skops_types(file: str | os.PathLike[str] | bytes) -> list[str]:
 def check_compiled(value: Any) -> None:
     """Refuse trees, inside an estimator of scikit-learn, whose nodes lead out of them."""
     for part, owners in _parts(value):
+        if hasattr(part, "get_params") and not isinstance(part, type):
+            part.get_params(deep=False)  # fails where a parameter is lacking
         _check_jobs(part)
+        _check_labels(part)
         kind = f"{type(part).__module__}.{type(part).__qualname__}"
         if kind not in CHECKED:
             continue
@@ -209,6 +212,23 @@ def _check_jobs(part: Any) -> None:
         n_jobs is None or (type(n_jobs) is int and n_jobs != 0 and abs(n_jobs) <= _MAX_JOBS),
         "an estimator asks for a number of threads that makes no sense",
     )
+
+
+def _check_labels(part: Any) -> None:
+    """Refuse codes of classes, kept by models that look up training rows, that mean no class."""
+    held = getattr(part, "__dict__", {})
+    codes, classes = held.get("_y"), held.get("classes_")
+    if type(part).__module__.startswith("sklearn.neighbors") and classes is not None:
+        several = classes if isinstance(classes, list) else [classes]
+        codes = np.asarray(codes)
+        demand(
+            codes.dtype.kind in "iu"
+            and all(
+                np.all((column >= 0) & (column < len(known)))
+                for column, known in zip(np.atleast_2d(codes.T), several, strict=len(several) > 1)
+            ),
+            "a training row has a class that there is not",
+        )
 
 
 def _check_tree(tree: Any, owners: tuple[Any, ...]) -> None:
