@@ -14,7 +14,7 @@ import typer
 
 import featurewright
 from featurewright.cli.errors import UserError, did_you_mean
-from featurewright.expressions.sql_form import DIALECTS
+from featurewright.expressions.dialects import DIALECTS
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -13,15 +13,10 @@ import numpy as np
 from featurewright.engine.forest import Forest
 from featurewright.export.graph import Ensemble, Graph, Step
 from featurewright.export.scalars import whole
+from featurewright.expressions.dialects import Dialect
 from featurewright.expressions.sql_form import NARROW_END, Sql, case, narrow_end, number, sqlglot
 
 MAX_NODES = 300_000  # more would be hundreds of megabytes of SQL
-_DEPTH = {"sqlite": 8}  # levels of a tree in one expression: SQLite's parser has a small stack
-_USUAL_DEPTH = 30
-# Trees and nodes whose values are added up in one layer: SQLite bounds columns and depth, others
-# are faster with few layers.
-_BATCH = {"sqlite": (30, 3_000)}
-_USUAL_BATCH = (200, 100_000)
 _LAST = float(np.nextafter(NARROW_END, 0.0))  # the largest float64 that float32 holds, rounded
 _FEW_RUNS = 8  # ranges of leaves that are asked for one after the other
 _BEYOND = 1e39  # stands in for an infinite threshold
@@ -53,14 +48,14 @@ class Piece:
     tests: tuple[int, ...]
 
     def counts(self, args: tuple[int, ...]) -> list[tuple[int, int]]:
-        """Give how often the text names each operand."""
+        """Return how often the text names each operand."""
         times = 2 if self.ensemble.drops_missing else 1
         counts = [(arg, times * self.tests.count(arg)) for arg in set(self.tests)]
         inner = len(args) - len(set(self.tests))
         return counts + [(arg, len(self.entries) + 1) for arg in args[:inner]]
 
 
-def lower(graph: Graph, dialect: str) -> Graph:
+def lower(graph: Graph, dialect: Dialect) -> Graph:
     """Replace scores, and places in trees, by steps that can be written as SQL."""
     ensemble = graph.ensemble
     if ensemble is None:
@@ -90,10 +85,12 @@ def lower(graph: Graph, dialect: str) -> Graph:
 class _Maker:
     """Make the steps of the trees of an ensemble, when the first of them is asked for."""
 
-    def __init__(self, graph: Graph, ensemble: Ensemble, dialect: str, moved: list[int]) -> None:
+    def __init__(
+        self, graph: Graph, ensemble: Ensemble, dialect: Dialect, moved: list[int]
+    ) -> None:
         self.graph, self.moved = graph, moved
-        self.depth = _DEPTH.get(dialect, _USUAL_DEPTH)
-        self.most_trees, self.most_nodes = _BATCH.get(dialect, _USUAL_BATCH)
+        self.depth = dialect.max_tree_levels
+        self.most_trees, self.most_nodes = dialect.max_layer_trees, dialect.max_layer_nodes
         self.ensemble, self.forest = ensemble, ensemble.forest
         self.places: dict[int, int] = {}
         self.scores: list[int] = []
