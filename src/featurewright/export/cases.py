@@ -96,13 +96,13 @@ class _Maker:
         self.scores: list[int] = []
 
     def place(self, tree: int) -> int:
-        """Give the step of a row's leaf in a tree."""
+        """Return the step of a row's leaf in a tree."""
         if tree not in self.places:
             self.places[tree] = self._descend(tree)
         return self.places[tree]
 
     def score(self, which: int) -> int:
-        """Give the step of a score."""
+        """Return the step of a score."""
         if not self.scores:
             self.scores = self._add_up()
         return self.scores[which]
@@ -123,7 +123,7 @@ class _Maker:
         return [graph.add("total", *terms) for terms in waiting]
 
     def _values(self, tree: int) -> list[int]:
-        """Give the steps of what a tree adds to its scores."""
+        """Return the steps of what a tree adds to its scores."""
         first, last = self._range(tree)
         n_values = self.forest.values.shape[1]
         deep = int(self.forest.depth[first:last].max()) > self.depth
@@ -138,7 +138,7 @@ class _Maker:
         ]
 
     def _descend(self, tree: int) -> int:
-        """Give the step of the leaf that a row reaches, piece by piece."""
+        """Return the step of the leaf that a row reaches, piece by piece."""
         first, last = self._range(tree)
         entries, above = [first], -1
         depth = self.forest.depth
@@ -158,7 +158,7 @@ class _Maker:
         return self.graph.add("descend", *above, *sorted(set(tests)), data=piece)
 
     def _relabelled(self) -> Ensemble:
-        """Give the ensemble with tests that are steps of the new graph."""
+        """Return the ensemble with tests that are steps of the new graph."""
         if not hasattr(self, "_renamed"):
             tests = tuple(self.moved[k] if k >= 0 else -1 for k in self.ensemble.tests)
             self._renamed = replace(self.ensemble, tests=tests)
@@ -174,14 +174,14 @@ class _Maker:
         return found
 
     def _range(self, tree: int) -> tuple[int, int]:
-        """Give the first node of a tree and the one after its last."""
+        """Return the first node of a tree and the one after its last."""
         roots = self.forest.roots
         last = int(roots[tree + 1]) if tree + 1 < len(roots) else len(self.forest.left)
         return int(roots[tree]), last
 
 
 def _runs(leaves: Any, values: Any) -> tuple[tuple[int, float], ...]:
-    """Give the places at which values change, from the smallest place on, and the values."""
+    """Return the places at which values change, from the smallest place on, and the values."""
     order = np.argsort(-leaves)
     runs: list[tuple[int, float]] = []
     for leaf, value in zip(leaves[order].tolist(), values[order].tolist(), strict=True):
@@ -222,7 +222,7 @@ def _ranges(groups: Any, place: Callable[[], Sql], value: Callable[[Any], Sql]) 
 
 
 def _by_value(forest: Forest) -> Forest:
-    """Give the leaves of each tree the order of their values: equal ones then lie together."""
+    """Sort the leaves of each tree by their values, so that equal ones are adjacent."""
     leaf = np.flatnonzero(forest.left < 0)
     tree = np.searchsorted(forest.roots, leaf, side="right")
     numbers = -1 - forest.left[leaf]
@@ -293,7 +293,7 @@ class Writer:
 
 
 def _between(threshold: float) -> float:
-    """Give a number of few digits between a float32 and the next larger one.
+    """Return a number of few digits between a float32 and the next larger one.
 
     It parts float32 numbers as the threshold does, and it does not matter if a database reads it
     with an error in the last digit, as SQLite does at times.

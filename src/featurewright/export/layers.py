@@ -147,7 +147,7 @@ class Layers:
         return counts
 
     def _place(self) -> dict[int, int]:
-        """Give each column its layer: as late as possible, so that few are carried along."""
+        """Return each column its layer: as late as possible, so that few are carried along."""
         chosen = set(self.named)
         needs = {i: self._needs(i, chosen) for i in self.named}
         earliest: dict[int, int] = {}
@@ -168,7 +168,7 @@ class Layers:
         return level
 
     def _needs(self, i: int, chosen: set[int]) -> set[int]:
-        """Give the columns that the text of a step names."""
+        """Return the columns that the text of a step names."""
         found: set[int] = set()
         open_steps = list(self.steps[i].args)
         while open_steps:

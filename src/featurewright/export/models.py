@@ -24,7 +24,7 @@ _KERNELS = ("rbf", "laplacian", "polynomial", "poly", "linear", "sigmoid", "cosi
 
 
 def transform_graph(model: Any) -> Graph:
-    """Give the steps of a fitted model's transform."""
+    """Return the steps of a fitted model's transform."""
     check_is_fitted(model)
     if isinstance(model, AutoFeatures):
         return auto_graph(model)
@@ -41,7 +41,7 @@ def transform_graph(model: Any) -> Graph:
 
 
 def auto_graph(model: Any) -> Graph:
-    """Give the original columns as numbers, then the columns of the parts."""
+    """Return the original columns as numbers, then the columns of the parts."""
     reader, originals = model.reader_, model.originals_
     kinds = {name: kind.value for name, _, kind in reader.times}
     graph = Graph(reader.schema, derived=reader.columns, kinds=kinds)
@@ -65,7 +65,7 @@ def auto_graph(model: Any) -> Graph:
 
 
 def _part_steps(graph: Graph, part: Any) -> list[int]:
-    """Give the columns of one part: undefined values filled, far ones cut."""
+    """Return the columns of one part: undefined values filled, far ones cut."""
     if part.transformer is None:
         made = [graph.expression(feature.expression) for feature in part.features]
     else:
@@ -94,7 +94,7 @@ def output_steps(graph: Graph, model: Any) -> list[int]:
 
 
 def _formulas(graph: Graph, model: Any) -> list[int]:
-    """Give constructed features, undefined values filled."""
+    """Return constructed features, undefined values filled."""
     features, fills = model._output()
     steps = [graph.expression(feature.expression) for feature in features]
     if model.keep_missing:
@@ -105,7 +105,7 @@ def _formulas(graph: Graph, model: Any) -> list[int]:
 
 
 def coordinates(graph: Graph, points: Points) -> list[int]:
-    """Give numbers with their gaps filled, and an indicator for each level of a category."""
+    """Return numbers with their gaps filled, and an indicator for each level of a category."""
     steps = [_filled(graph, points, int(column)) for column in points.numbers]
     for column, n_levels in points.labels:
         code = graph.column(int(column))
@@ -116,12 +116,12 @@ def coordinates(graph: Graph, points: Points) -> list[int]:
 
 
 def _filled(graph: Graph, points: Points, column: int) -> int:
-    """Give a column with its gaps filled."""
+    """Return a column with its gaps filled."""
     return graph.add("fill", graph.column(column), data=float(points.fill[column]))
 
 
 def _landmarks(graph: Graph, model: Any) -> list[int]:
-    """Give similarities to landmarks, after the original columns where they are kept."""
+    """Return similarities to landmarks, after the original columns where they are kept."""
     places = model._map.places
     steps: list[int] = []
     if model.append:
@@ -130,7 +130,7 @@ def _landmarks(graph: Graph, model: Any) -> list[int]:
 
 
 def _components(graph: Graph, model: Any) -> list[int]:
-    """Give weighted sums of filled columns and indicators."""
+    """Return weighted sums of filled columns and indicators."""
     steps = coordinates(graph, model._inputs)
     first, last = model._shown_blocks()
     width = model._joined.shape[1] // len(model._seeds)
@@ -149,7 +149,7 @@ _KNOWN = (ConstructiveLearner, LandmarkKernelFeatures, RecursiveSelectiveTransfo
 
 
 def _kernel_steps(graph: Graph, coordinates: list[int], mapping: Any) -> list[int]:
-    """Give the steps of the similarities to all landmarks of a `LandmarkMap`."""
+    """Return the steps of the similarities to all landmarks of a `LandmarkMap`."""
     similarity = mapping.similarity
     metric, params = similarity.metric, dict(similarity.params)
     if callable(metric) or metric not in _KERNELS:
@@ -197,7 +197,7 @@ def _kernel_steps(graph: Graph, coordinates: list[int], mapping: Any) -> list[in
 
 
 def _path_steps(graph: Graph, model: Any) -> list[int]:
-    """Give an indicator for each node, or each leaf, that a row comes by.
+    """Return an indicator for each node, or each leaf, that a row comes by.
 
     A row that misses a value which a tree tests has no way in that tree, and its columns are
     missing: the model throws a coin that databases do not have.
@@ -226,7 +226,7 @@ def _path_steps(graph: Graph, model: Any) -> list[int]:
 
 
 def _relabelled(forest: Forest, place: Any) -> Forest:
-    """Give the leaves of a forest other numbers."""
+    """Return the leaves of a forest other numbers."""
     leaf = forest.left < 0
     left = forest.left.copy()
     left[leaf] = -1 - place[-1 - left[leaf]]
@@ -234,7 +234,7 @@ def _relabelled(forest: Forest, place: Any) -> Forest:
 
 
 def _ranges(forest: Forest) -> tuple[Any, Any]:
-    """Give the smallest and the largest place, -1 - number, of the leaves below each node."""
+    """Return the smallest and the largest place, -1 - number, of the leaves below each node."""
     first, last = forest.left.copy(), forest.left.copy()
     inner = np.flatnonzero(forest.left >= 0)
     for node in inner[np.argsort(-forest.depth[inner], kind="stable")]:

@@ -171,7 +171,7 @@ def _outputs(sheet: Sheet, graph: Graph, matrix: Matrix, output: str) -> list[An
 
 
 def _label_tensor(sheet: Sheet, labels: tuple[Any, ...]) -> tuple[str, int]:
-    """Write the labels of classes, and give their type."""
+    """Return the labels of classes, and their type."""
     kinds = sheet.onnx.TensorProto
     if all(isinstance(label, str) for label in labels):
         return sheet.constant(np.array(labels, dtype=object), object), kinds.STRING
@@ -232,7 +232,7 @@ class _TreeNodes:
         self.roots = [self._root(root) for root in forest.roots.tolist()]
 
     def _root(self, node: int) -> int:
-        """Give the number of a root; a leaf becomes a node both of whose sides are that leaf."""
+        """Return the number of a root; a leaf becomes a node both of whose sides are that leaf."""
         if self.forest.left[node] >= 0:
             return int(self.number[node])
         self.features.append(0)
@@ -255,7 +255,7 @@ class _TreeNodes:
             self.leaves.append((target, float(self.weights[-1 - left])))
 
     def write(self, sheet: Sheet, values: str) -> str:
-        """Add the ensemble over a matrix of values; give the name of its sums."""
+        """Add the ensemble over a matrix of values; return the name of its sums."""
         tensor = sheet.onnx.numpy_helper.from_array
         return sheet.add(
             "TreeEnsemble",

@@ -34,7 +34,7 @@ OUTPUTS = ("transform", "predict", "predict_proba")
 
 
 def graph_of(model: Any, output: str) -> Graph:
-    """Give the steps of what a fitted model transforms or predicts."""
+    """Return the steps of what a fitted model transforms or predicts."""
     one_of("output", output, OUTPUTS)
     check_is_fitted(model)
     if output == "transform":
@@ -50,7 +50,7 @@ def graph_of(model: Any, output: str) -> Graph:
 
 
 def _auto_predictions(model: Any, output: str) -> Graph:
-    """Give the steps of what the linear model of a fitted `AutoFeatures` predicts."""
+    """Return the steps of what the linear model of a fitted `AutoFeatures` predicts."""
     graph = auto_graph(model)
     columns = [step for _, step in graph.outputs]
     graph.outputs = []
@@ -71,7 +71,7 @@ def _auto_predictions(model: Any, output: str) -> Graph:
 
 
 def _parts(model: Any) -> tuple[StandardScaler | None, Any]:
-    """Give the scaler and the linear model of a pipeline, or refuse it."""
+    """Return the scaler and the linear model of a pipeline, or refuse it."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     *before, last = steps
     scaled = all(isinstance(step, StandardScaler) for step in before) and len(before) <= 1
@@ -90,7 +90,7 @@ def _parts(model: Any) -> tuple[StandardScaler | None, Any]:
 
 
 def _scores(graph: Graph, columns: list[int], scaler: Any, model: Any) -> list[int]:
-    """Give the scores of a linear model over columns that are scaled first."""
+    """Return the scores of a linear model over columns that are scaled first."""
     weights = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
     constants = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), len(weights))
     if scaler is not None:

@@ -24,7 +24,7 @@ def render(step: Step, parts: list[Make], rules: Rules, *, raw: bool = False) ->
 
 
 def is_operator(step: Step) -> bool:
-    """Tell whether a step applies an operator under its domain rule."""
+    """Whether a step applies an operator under its domain rule."""
     return step.op in OPERATORS or step.op == "bump"
 
 

@@ -42,7 +42,7 @@ class Sheet:
         return name
 
     def constant(self, value: Any, dtype: Any) -> str:
-        """Give the name of a constant."""
+        """Return the name of a constant."""
         array = np.asarray(value, dtype=dtype)
         key = (array.tobytes(), array.shape, str(array.dtype)) if array.dtype != object else None
         if key is not None and key in self._known:
@@ -82,7 +82,7 @@ class Matrix:
             self.name = self.sheet.add("Concat", self.name, *made, axis=1)
 
     def take(self, wanted: Sequence[int]) -> str:
-        """Give a matrix of some steps."""
+        """Return a matrix of some steps."""
         return self.sheet.gather(self.name, [self.columns[step] for step in wanted])
 
     def _levels(self, wanted: Sequence[int]) -> list[list[tuple[str, list[int]]]]:
@@ -121,7 +121,7 @@ class Matrix:
         return _PLAIN[op](self, data, *parts)
 
     def number(self, value: Any) -> str:
-        """Give a constant of the matrix's type."""
+        """Return a constant of the matrix's type."""
         return self.sheet.constant(value, self.dtype)
 
     def precisely(self, op: str, value: str) -> str:
@@ -142,7 +142,7 @@ class Matrix:
         return self.sheet.add("Where", fits, value, self.number(np.nan))
 
     def truth(self, holds: str, *parts: str) -> str:
-        """Give a condition as 0 or 1, missing where an operand is."""
+        """Return a condition as 0 or 1, missing where an operand is."""
         gaps = [self.sheet.add("IsNaN", part) for part in parts]
         gap = gaps[0] if len(gaps) == 1 else self.sheet.add("Or", *gaps)
         return self.missing_where(gap, self.sheet.cast(holds, self.dtype))

@@ -178,7 +178,7 @@ def fit(
         tell_encoding(source, console)
     _check_header(frame.columns, target, no_header)
     training = training_table(frame, target, drop=drop or (), groups=groups, order=order_by)
-    cv = folds if order_by is None else later_folds(folds, training.X.height, training.together)
+    cv = folds if order_by is None else later_folds(folds, training.X.height, training.most_at_once)
     training.y, model_for = choose_task(training.y, task.value, estimator.value, seed)
     if not quiet:
         notices = [*nearly_numbers(frame), *commas_in_numbers(texts, frame)]
