@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import typing
+import importlib as _importlib
+import typing as _typing
 
-from featurewright import datasets, metrics
-from featurewright.expressions import (
-    Boolean,
-    Category,
-    Feature,
-    Operator,
-    Real,
-    register_operator,
-)
-
-if typing.TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
+    from featurewright import datasets, metrics
     from featurewright.auto import AutoFeatures
     from featurewright.constructive import (
         ConstructiveBoostingClassifier,
@@ -28,6 +19,14 @@ if typing.TYPE_CHECKING:
         ConstructiveTreeRegressor,
     )
     from featurewright.export import load, save
+    from featurewright.expressions import (
+        Boolean,
+        Category,
+        Feature,
+        Operator,
+        Real,
+        register_operator,
+    )
     from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
     from featurewright.landmarks import (
         KernelFeatureEnsembleClassifier,
@@ -70,10 +69,12 @@ __all__ = [
     "save",
 ]
 
-# Packages that need the compiler or much of scikit-learn are imported on first use.
-_LATER = {
+# Imported on first use, so that importing the package costs nothing. "" is a module itself.
+_MODULES = {
     "AutoFeatures": "auto",
     "BatchConstructor": "fctree",
+    "Boolean": "expressions",
+    "Category": "expressions",
     "ConstructiveBoostingClassifier": "constructive",
     "ConstructiveBoostingRegressor": "constructive",
     "ConstructiveExtraTreesClassifier": "constructive",
@@ -84,26 +85,34 @@ _LATER = {
     "ConstructiveTreeRegressor": "constructive",
     "FCTreeClassifier": "fctree",
     "FCTreeRegressor": "fctree",
+    "Feature": "expressions",
     "ForestPathEncoder": "paths",
     "KernelFeatureEnsembleClassifier": "landmarks",
     "KernelFeatureEnsembleRegressor": "landmarks",
     "LandmarkKernelFeatures": "landmarks",
+    "Operator": "expressions",
+    "Real": "expressions",
     "RecursiveSelectiveClassifier": "recursive",
     "RecursiveSelectiveTransformer": "recursive",
+    "datasets": "",
     "load": "export",
+    "metrics": "",
+    "register_operator": "expressions",
     "save": "export",
 }
 
 
-def __getattr__(name: str) -> typing.Any:
-    """Import the room of a name that is used for the first time."""
-    if name not in _LATER:
+def __getattr__(name: str) -> _typing.Any:
+    """Import the module of a name that is used for the first time."""
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+    if not _MODULES[name]:
+        return _importlib.import_module(f"{__name__}.{name}")
+    value = getattr(_importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    """List the names that are not imported yet too."""
-    return sorted({*globals(), *__all__})
+    """List the public names, imported or not."""
+    return [*__all__, "__version__"]

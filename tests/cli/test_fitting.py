@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from featurewright.cli.errors import UserError
 from featurewright.cli.fitting import later_folds, notices_of_time, training_table
-from featurewright.cli.problems import UserError
 
 
 def test_written_dates_are_put_in_the_order_they_mean():
@@ -41,9 +41,9 @@ def test_notices_of_time():
 def test_folds_in_time_never_share_a_time():
     frame = pl.DataFrame({"day": [k // 12 for k in range(240)], "a": range(240), "y": [0, 1] * 120})
     table = training_table(frame, ["y"], order="day")
-    assert table.together == 12
+    assert table.most_at_once == 12
     days = table.X["day"].to_numpy()
-    folds = [*later_folds(5, 240, table.together).split(days)]
+    folds = [*later_folds(5, 240, table.most_at_once).split(days)]
     assert len(folds) == 5
     for train, test in folds:
         assert days[train].max() < days[test].min()

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from featurewright import BatchConstructor
+from featurewright.cli.errors import UserError
 from featurewright.cli.kinds import (
     Kind,
     commas_in_numbers,
@@ -14,7 +15,6 @@ from featurewright.cli.kinds import (
     kinds_of,
     nearly_numbers,
 )
-from featurewright.cli.problems import UserError
 
 
 @pytest.mark.parametrize(

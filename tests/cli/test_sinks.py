@@ -7,8 +7,8 @@ import pytest
 from polars.testing import assert_frame_equal
 from tests.cli.tables import mixed
 
+from featurewright.cli.errors import UserError
 from featurewright.cli.kinds import find_types
-from featurewright.cli.problems import UserError
 from featurewright.cli.sinks import check_output, open_sink
 from featurewright.cli.sources import open_table
 

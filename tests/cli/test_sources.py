@@ -16,8 +16,8 @@ from polars.testing import assert_frame_equal
 from tests.cli.tables import mixed
 
 from featurewright.cli import sources, streams
+from featurewright.cli.errors import UserError
 from featurewright.cli.kinds import find_types
-from featurewright.cli.problems import UserError
 from featurewright.cli.sources import open_table
 
 

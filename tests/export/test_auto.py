@@ -23,7 +23,7 @@ from featurewright.auto import AutoFeatures
 from featurewright.auto.originals import unique_names
 from featurewright.auto.parts import learn_part
 from featurewright.export import load, save, to_onnx, to_sql
-from featurewright.expressions.sql_form import DIALECTS
+from featurewright.expressions.dialects import DIALECTS
 
 
 def dated_frame(n_rows: int = 120, seed: int = 0) -> pl.DataFrame:

@@ -35,8 +35,9 @@ import featurewright
 from featurewright import Operator, Real
 from featurewright.auto.parts import learn_part
 from featurewright.export import ModelFileError, load, save
-from featurewright.export.stored.registry import ATTRIBUTES
-from featurewright.export.stored.registry import ESTIMATORS as STORED
+from featurewright.export.stored.models import ESTIMATORS as STORED
+from featurewright.export.stored.models import get_estimator, learned_kinds
+from featurewright.export.stored.registry import CHOICES, RECORDS, get_choices, get_record
 
 every_estimator = pytest.mark.parametrize("name", list(ESTIMATORS))
 # What the model in format_1.fw said when it was saved.
@@ -91,9 +92,14 @@ def test_another_process_says_the_same(name, kind, other_process):
     assert same(found, answers(fitted(name, kind), table(kind)))
 
 
-@every_estimator
-def test_every_public_estimator_is_known(name):
-    assert STORED[name] is ESTIMATORS[name]
+def test_every_public_estimator_and_record_is_known():
+    for name in ESTIMATORS:
+        assert get_estimator(name) is ESTIMATORS[name]
+    assert set(STORED) - set(ESTIMATORS) == {"NeverMember"}
+    for name in RECORDS:
+        assert get_record(name).made.__name__ == name
+    for name in CHOICES:
+        assert get_choices(name).__name__ == name
 
 
 @every_estimator
@@ -376,6 +382,9 @@ def test_very_regular_arrays_load_too():
 
 
 def test_attributes_are_those_of_the_estimators():
-    used = {field for name in ESTIMATORS for field in vars(fitted(name, "pandas"))}
-    never_here = {"_sklearn_output_config", "oob_decision_function_", "oob_prediction_"}
-    assert set(ATTRIBUTES) - used <= never_here | {"oob_score_"}
+    for name in ESTIMATORS:
+        always, sometimes = learned_kinds(name)
+        for kind in ("numbers", "pandas"):
+            model = fitted(name, kind)
+            held = set(vars(model)) - set(model.get_params()) - {"_numbering"}
+            assert set(always) <= held <= {*always, *sometimes}

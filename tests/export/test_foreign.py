@@ -41,7 +41,7 @@ from tests.export.cases import target as target_of
 import featurewright
 from featurewright import Operator, Real
 from featurewright.export import ModelFileError, load, skops_types
-from featurewright.export.stored.compiled import check_compiled
+from featurewright.export.stored.foreign import check_compiled
 
 MEMBERS = {
     "linear": make_pipeline(StandardScaler(), LogisticRegression()),

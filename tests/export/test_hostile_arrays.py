@@ -137,4 +137,4 @@ def test_trees_with_changed_values(data):
         array.flat[place] = abs(data.draw(values)) if info.min == 0 else data.draw(values)
         return array
 
-    refused_or_sound(_change(field, change, name), name)
+    refused_or_sound(_change(field, change, name))

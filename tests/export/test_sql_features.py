@@ -27,12 +27,14 @@ from featurewright import (
 from featurewright.export import to_sql
 from featurewright.export.graph import Graph
 from featurewright.export.layers import Layers
-from featurewright.export.names import write_table
+from featurewright.export.sql import write_table
 from featurewright.expressions import OPERATORS, parse
-from featurewright.expressions.sql_form import DIALECTS, narrow_end
+from featurewright.expressions.dialects import DIALECTS
+from featurewright.expressions.operators import WITH_NUMBER
+from featurewright.expressions.sql_form import narrow_end
 from featurewright.tables import encode, learn_schema
 
-ALL = [name for name, row in OPERATORS.items() if name != "equal" and not row.has_number]
+ALL = [name for name in OPERATORS if name != "equal" and name not in WITH_NUMBER]
 HOSTILE = [0.0, -0.0, 1.0, -2.5, 1e30, -1e30, 1e-30, 3.4e38, 1e-300, 81.0, -800.0, None]
 
 
@@ -59,8 +61,8 @@ def evaluate(texts: list[str], frame: pl.DataFrame, engine: str) -> tuple[np.nda
         parse(text, schema.names, schema.domains, levels=schema.levels) for text in texts
     ]
     graph.outputs = [(f"o{k}", graph.expression(e)) for k, e in enumerate(expressions)]
-    query = Layers(graph, engine).query(
-        write_table("t", engine)[0], [KEY], [name for name, _ in graph.outputs], "fw"
+    query = Layers(graph, DIALECTS[engine]).query(
+        write_table("t", DIALECTS[engine])[0], [KEY], [name for name, _ in graph.outputs], "fw"
     )
     _, rows = run(query.sql(dialect=engine), engine, frame)
     matrix = encode(schema, frame)

@@ -1,4 +1,4 @@
-"""The commands, put together."""
+"""The application: all commands and what they share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ app = typer.Typer(
 
 
 def _help(command: Callable[..., None]) -> str:
-    """Give the description of a command, one line for each paragraph."""
+    """Return the description of a command, one line for each paragraph."""
     paragraphs = (inspect.getdoc(command) or "").split("\n\n")
     return "\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)
 

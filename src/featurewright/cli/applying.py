@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from featurewright.cli.errors import UserError, did_you_mean
 from featurewright.cli.kinds import NULLS, commas_in_numbers, keep_types, kinds_of, refuse_absent
-from featurewright.cli.problems import UserError, did_you_mean
 from featurewright.cli.sinks import open_sink
 from featurewright.cli.sources import Source
 
@@ -30,7 +30,7 @@ def apply_model(
     told: Callable[[int], None] = lambda rows: None,
     notice: Callable[[str], None] = lambda text: None,
 ) -> int:
-    """Compute columns for each part of a table and write them; give the number of rows."""
+    """Compute columns for each part of a table and write them; return the number of rows."""
     rows = 0
     with open_sink(out) as sink:
         for frame in _computed(
@@ -56,7 +56,7 @@ def _computed(
     nulls: Iterable[str],
     notice: Callable[[str], None],
 ) -> Iterator[pl.DataFrame]:
-    """Give the columns to write for each part of a table."""
+    """Return the columns to write for each part of a table."""
     kinds = kinds_of(model)
     unused = getattr(model, "left_out_", {})
     first: list[str] | None = None

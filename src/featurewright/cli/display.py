@@ -157,6 +157,6 @@ def show_left_out(console: Console, summary: dict[str, Any]) -> None:
 
 
 def show_lines(console: Console, *lines: RenderableType) -> None:
-    """Print lines that belong together."""
+    """Print lines one after the other."""
     for line in lines:
         console.print(line, highlight=False)

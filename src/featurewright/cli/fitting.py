@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from featurewright.cli.problems import UserError, did_you_mean
+from featurewright.cli.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     from featurewright.auto import AutoFeatures
@@ -42,7 +41,7 @@ class TrainingTable:
         Which rows belong together.
     dropped : int
         Rows left out because their target is missing.
-    together : int
+    most_at_once : int
         The most rows that have one time, where the rows are in the order of a column.
     """
 
@@ -50,7 +49,7 @@ class TrainingTable:
     y: Any
     groups: pl.Series | None
     dropped: int
-    together: int = 1
+    most_at_once: int = 1
 
 
 def training_table(
@@ -100,13 +99,15 @@ def training_table(
     y: Any = known[targets[0]]
     if len(targets) > 1:
         y = _labels(known.select(targets))
-    held_together = known[groups].cast(pl.String).fill_null("") if groups else None
-    together = max(known[order].value_counts()["count"].to_list()) if order else 1
-    return TrainingTable(X, y, held_together, frame.height - known.height, together)
+    grouped = known[groups].cast(pl.String).fill_null("") if groups else None
+    most_at_once = max(known[order].value_counts()["count"].to_list()) if order else 1
+    return TrainingTable(X, y, grouped, frame.height - known.height, most_at_once)
 
 
 def _in_order(frame: pl.DataFrame, order: str) -> pl.DataFrame:
-    """Put rows in the order of a column, dates that are written as text by what they mean."""
+    """Sort rows by a column; dates that are written as text by what they mean."""
+    import narwhals as nw
+
     from featurewright.auto.dates import read_seconds
 
     kind = _dates_of(frame[order])
@@ -123,7 +124,9 @@ def _in_order(frame: pl.DataFrame, order: str) -> pl.DataFrame:
 
 
 def _dates_of(series: pl.Series) -> Any:
-    """Tell how a column writes dates; None for anything else."""
+    """Return how a column writes dates; None for anything else."""
+    import narwhals as nw
+
     from featurewright.auto.dates import time_kind
 
     kind = time_kind(nw.from_native(series, series_only=True))
@@ -171,7 +174,7 @@ def _labels(frame: pl.DataFrame) -> Any:
 
 
 def choose_task(y: Any, task: str, estimator: str, seed: int) -> tuple[Any, Any]:
-    """Give the target and the estimator such that the task is the one asked for."""
+    """Return the target and the estimator such that the task is the one asked for."""
     from featurewright.auto import standard_estimator
     from featurewright.auto.targets import guess_task
 
@@ -194,8 +197,8 @@ def choose_task(y: Any, task: str, estimator: str, seed: int) -> tuple[Any, Any]
     return y, standard_estimator(estimator, task, random_state=seed)
 
 
-def later_folds(n_folds: int, n_rows: int, together: int = 1) -> Any:
-    """Give folds that test on later rows than they learn from.
+def later_folds(n_folds: int, n_rows: int, most_at_once: int = 1) -> Any:
+    """Return folds that test on later rows than they learn from.
 
     Rows just before the first one to test on are left out, as many as may have its time.
     """
@@ -206,10 +209,10 @@ def later_folds(n_folds: int, n_rows: int, together: int = 1) -> Any:
             f"{n_folds} folds in time need at least {n_folds + 1} rows, but there are {n_rows}: "
             "use fewer --folds, or more rows."
         )
-    gap = together - 1
+    gap = most_at_once - 1
     if gap and n_rows - n_folds * (n_rows // (n_folds + 1)) - gap < _LEAST_LEARNED:
         raise UserError(
-            f"{together} of {n_rows} rows have the same value of the column to order by, so "
+            f"{most_at_once} of {n_rows} rows have the same value of the column to order by, so "
             f"{n_folds} folds cannot test on later rows alone: use fewer --folds, or --order-by "
             "with a column of more values."
         )

@@ -8,9 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from featurewright.cli.problems import UserError
+from featurewright.cli.errors import UserError
 from featurewright.expressions import Domain
-from featurewright.tables import Schema
 
 NULLS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 """Text that means a missing value in CSV files, unless told otherwise."""
@@ -49,7 +48,7 @@ def find_types(
 
 
 def commas_in_numbers(texts: pl.DataFrame, found: pl.DataFrame) -> Iterator[str]:
-    """Tell how numbers were read whose comma may group thousands or begin decimals."""
+    """Yield notices about numbers whose comma may group thousands or begin decimals."""
     for series in texts:
         if series.dtype != pl.String or series.name not in found.columns:
             continue
@@ -62,7 +61,7 @@ def commas_in_numbers(texts: pl.DataFrame, found: pl.DataFrame) -> Iterator[str]
 
 
 def nearly_numbers(frame: pl.DataFrame) -> Iterator[str]:
-    """Tell of columns that stayed text for the sake of a few cells."""
+    """Yield notices about columns that stayed text because of a few cells."""
     for series in frame:
         if series.dtype != pl.String:
             continue
@@ -115,7 +114,7 @@ def _numbers(series: pl.Series, delimiter: str) -> pl.Series | None:
 
 
 def kinds_of(model: Any) -> dict[str, Kind]:
-    """Tell what each column held that a model was fitted on."""
+    """Return what each column held that a model was fitted on."""
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if not names:
         raise UserError(
@@ -124,7 +123,7 @@ def kinds_of(model: Any) -> dict[str, Kind]:
         )
     kinds = dict.fromkeys(names, Kind.ANYTHING)
     reader = getattr(model, "reader_", None)
-    schema: Schema | None = getattr(model, "_schema", None) if reader is None else reader.plain
+    schema = getattr(model, "_schema", None) if reader is None else reader.plain
     if schema is None:
         return kinds
     known = {
@@ -173,7 +172,7 @@ def refuse_absent(names: Iterable[str]) -> None:
 
 
 def _kept(series: pl.Series, kind: Kind, nulls: list[str], delimiter: str) -> pl.Series:
-    """Give one column the type it had in the fit."""
+    """Return one column the type it had in the fit."""
     if kind is Kind.LABELS:
         if series.dtype == pl.Boolean or series.dtype.is_integer():
             return series.cast(pl.String)

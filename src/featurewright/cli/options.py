@@ -1,27 +1,25 @@
-"""Options that several commands share, and how errors end a command."""
+"""Options and steps that several commands share.
+
+Commands import what they work with when they run, so that help and errors come at once.
+"""
 
 from __future__ import annotations
 
-import functools
 import json
-import os
-import sys
-import traceback
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any
 
-import polars as pl
 import typer
-from rich.console import Console
 
 import featurewright
-from featurewright.cli.display import say
-from featurewright.cli.problems import UserError
-from featurewright.cli.sources import Source
+from featurewright.cli.errors import UserError, did_you_mean
+from featurewright.expressions.dialects import DIALECTS
 
-P = ParamSpec("P")
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from featurewright.cli.sources import Source
 
 READING = "How the table is read"
 """Heading of options in the help."""
@@ -108,85 +106,48 @@ class Estimator(StrEnum):
     BOOSTING = "boosting"
 
 
-class Dialect(StrEnum):
-    """Databases SQL is written for."""
-
-    DUCKDB = "duckdb"
-    POSTGRES = "postgres"
-    SQLITE = "sqlite"
-    SPARK = "spark"
-    BIGQUERY = "bigquery"
-    SNOWFLAKE = "snowflake"
+def _known_dialect(name: str) -> str:
+    """Refuse a database that no SQL is written for."""
+    if name not in DIALECTS:
+        raise typer.BadParameter(f"there is no dialect {name!r}: {did_you_mean(name, DIALECTS)}")
+    return name
 
 
-# What data, files and models can do wrong; anything else is a fault of the program.
-_EXPECTED = (
-    UserError,
-    ArithmeticError,
-    ImportError,
-    LookupError,
-    MemoryError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    pl.exceptions.PolarsError,
-)
+DIALECT: dict[str, Any] = {
+    "help": f"For which database: {', '.join(DIALECTS)}.",
+    "metavar": "NAME",
+    "callback": _known_dialect,
+}
+"""Settings of the option that names a dialect."""
 
 
 def error_console() -> Console:
-    """Write to the standard error of the moment."""
+    """Return a console on the standard error of the moment."""
+    from rich.console import Console
+
     return Console(stderr=True)
-
-
-def ending_well(command: Callable[P, None]) -> Callable[P, None]:
-    """Show errors of a command in one line and end with 1; with ``--debug``, show the trace."""
-
-    @functools.wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-        except typer.Exit:
-            raise
-        except KeyboardInterrupt:
-            sys.stderr.write("Stopped; nothing was written.\n")
-            raise typer.Exit(130) from None
-        except BrokenPipeError:
-            # The reader has seen enough; what is left in the buffer must not be written at the end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(1) from None
-        except _EXPECTED as error:
-            if kwargs.get("debug"):
-                sys.stderr.write(traceback.format_exc())
-            say(error_console(), f"Error: {_sentence(error)}", "red")
-            raise typer.Exit(1) from None
-
-    return run
-
-
-def _sentence(error: BaseException) -> str:
-    """Put an error in one line."""
-    text = " ".join(str(error).split())
-    if isinstance(error, MemoryError):
-        return f"the memory does not suffice{': ' + text if text else '.'}"
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}."
-    return text or type(error).__name__
 
 
 def tell_encoding(source: Source, console: Console) -> None:
     """Say that a file was not UTF-8 and what was done."""
+    from featurewright.cli.display import say
+
     if source.recoded:
         told = f"{source.path} is not UTF-8; it was read as Windows-1252."
         say(console, told, "yellow")
 
 
-def load_model(path: Path) -> Any:
-    """Load a model, or say why not."""
+def check_model_path(path: Path) -> None:
+    """Refuse a path that cannot be a model file."""
     if not path.exists():
         raise UserError(f"There is no file {path}: make one with `featurewright fit … --out`.")
     if path.is_dir():
         raise UserError(f"{path} is a folder, but a model file is expected: name the file.")
+
+
+def load_model(path: Path) -> Any:
+    """Load a model, or say why not."""
+    check_model_path(path)
     return featurewright.load(path)
 
 
@@ -203,7 +164,7 @@ def print_json(value: Any) -> None:
 
 
 def slim(summary: dict[str, Any]) -> dict[str, Any]:
-    """Leave away what only the page needs."""
+    """Return a summary without what only the page needs."""
     features = [
         {key: feature[key] for key in ("name", "latex", "gain", "inputs", "undefined")}
         for feature in summary["features"]

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from featurewright.cli.problems import UserError
+from featurewright.cli.errors import UserError
 from featurewright.cli.sources import FORMATS, ending_of
 from featurewright.cli.streams import COMPRESSIONS
 
@@ -48,7 +48,7 @@ def check_output(path: Path, *inputs: Path) -> None:
 
 @contextmanager
 def unfinished(path: Path) -> Iterator[Path]:
-    """Give a temporary name beside a file, which becomes its name if all goes well."""
+    """Return a temporary name beside a file, which becomes its name if all goes well."""
     path = path.resolve()  # a link stays, and what it points to is written
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from featurewright.cli.problems import UserError, closest
+from featurewright.cli.errors import UserError, closest
 from featurewright.cli.streams import (
     COMPRESSIONS,
     MAX_ROW,
@@ -233,7 +233,7 @@ def open_table(path: Path, *, delimiter: str | None = None, header: bool = True)
 
 
 def _kind(path: Path, start: bytes) -> str:
-    """Tell the format of a file."""
+    """Return the format of a file."""
     if start.startswith(b"PAR1"):
         return "parquet"
     if start.startswith(b"ARROW1"):
@@ -262,7 +262,7 @@ def _kind(path: Path, start: bytes) -> str:
 
 
 def ending_of(path: Path) -> str:
-    """Give the ending of a name without that of a compression, in small letters."""
+    """Return the ending of a name without that of a compression, in small letters."""
     parts = path.name.lower().split(".")[1:]
     if parts and parts[-1] in COMPRESSIONS:
         parts = parts[:-1]

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from featurewright.cli.problems import UserError
+from featurewright.cli.errors import UserError
 
 BLOCK = 8 * 1024 * 1024
 """Bytes read at a time."""
@@ -106,7 +106,7 @@ COMPRESSIONS: dict[str, Callable[[Path, str], Any]] = {
 
 
 def compression_of(path: Path) -> str | None:
-    """Tell how a file is compressed by its first bytes."""
+    """Return how a file is compressed by its first bytes."""
     with path.open("rb") as file:
         start = file.read(8)
     return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
@@ -138,7 +138,7 @@ def unpacking(path: Path) -> Iterator[None]:
 
 
 def text_rows(stream: BinaryIO, quote: bytes | None) -> Iterator[bytes]:
-    """Give a file block by block in UTF-8, each block ending where a row does."""
+    """Return a file block by block in UTF-8, each block ending where a row does."""
     rest = b""
     for block in _utf8_blocks(stream):
         data = rest + block
@@ -184,7 +184,7 @@ def _utf8_blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def as_text(data: bytes) -> tuple[bytes, bool]:
-    """Give bytes as UTF-8, and whether they were something else: then Windows-1252 is assumed."""
+    """Return bytes as UTF-8, and whether they were something else: then Windows-1252 is assumed."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:

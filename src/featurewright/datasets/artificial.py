@@ -216,7 +216,7 @@ def make_sin_inverse(
 
 
 def _start(n_samples: int, random_state: Seed) -> RandomState:
-    """Check the number of rows and give the source of random numbers."""
+    """Check the number of rows and return the source of random numbers."""
     if n_samples < 1:
         raise ValueError(
             f"n_samples is {n_samples}, but a number of rows of at least 1 is expected: ask for "

@@ -13,15 +13,10 @@ import numpy as np
 from featurewright.engine.forest import Forest
 from featurewright.export.graph import Ensemble, Graph, Step
 from featurewright.export.scalars import whole
+from featurewright.expressions.dialects import Dialect
 from featurewright.expressions.sql_form import NARROW_END, Sql, case, narrow_end, number, sqlglot
 
 MAX_NODES = 300_000  # more would be hundreds of megabytes of SQL
-_DEPTH = {"sqlite": 8}  # levels of a tree in one expression: SQLite's parser has a small stack
-_USUAL_DEPTH = 30
-# Trees and nodes whose values are added up in one layer: SQLite bounds columns and depth, others
-# are faster with few layers.
-_BATCH = {"sqlite": (30, 3_000)}
-_USUAL_BATCH = (200, 100_000)
 _LAST = float(np.nextafter(NARROW_END, 0.0))  # the largest float64 that float32 holds, rounded
 _FEW_RUNS = 8  # ranges of leaves that are asked for one after the other
 _BEYOND = 1e39  # stands in for an infinite threshold
@@ -53,14 +48,14 @@ class Piece:
     tests: tuple[int, ...]
 
     def counts(self, args: tuple[int, ...]) -> list[tuple[int, int]]:
-        """Give how often the text names each operand."""
+        """Return how often the text names each operand."""
         times = 2 if self.ensemble.drops_missing else 1
         counts = [(arg, times * self.tests.count(arg)) for arg in set(self.tests)]
         inner = len(args) - len(set(self.tests))
         return counts + [(arg, len(self.entries) + 1) for arg in args[:inner]]
 
 
-def lower(graph: Graph, dialect: str) -> Graph:
+def lower(graph: Graph, dialect: Dialect) -> Graph:
     """Replace scores, and places in trees, by steps that can be written as SQL."""
     ensemble = graph.ensemble
     if ensemble is None:
@@ -90,22 +85,24 @@ def lower(graph: Graph, dialect: str) -> Graph:
 class _Maker:
     """Make the steps of the trees of an ensemble, when the first of them is asked for."""
 
-    def __init__(self, graph: Graph, ensemble: Ensemble, dialect: str, moved: list[int]) -> None:
+    def __init__(
+        self, graph: Graph, ensemble: Ensemble, dialect: Dialect, moved: list[int]
+    ) -> None:
         self.graph, self.moved = graph, moved
-        self.depth = _DEPTH.get(dialect, _USUAL_DEPTH)
-        self.most_trees, self.most_nodes = _BATCH.get(dialect, _USUAL_BATCH)
+        self.depth = dialect.max_tree_levels
+        self.most_trees, self.most_nodes = dialect.max_layer_trees, dialect.max_layer_nodes
         self.ensemble, self.forest = ensemble, ensemble.forest
         self.places: dict[int, int] = {}
         self.scores: list[int] = []
 
     def place(self, tree: int) -> int:
-        """Give the step of a row's leaf in a tree."""
+        """Return the step of a row's leaf in a tree."""
         if tree not in self.places:
             self.places[tree] = self._descend(tree)
         return self.places[tree]
 
     def score(self, which: int) -> int:
-        """Give the step of a score."""
+        """Return the step of a score."""
         if not self.scores:
             self.scores = self._add_up()
         return self.scores[which]
@@ -126,7 +123,7 @@ class _Maker:
         return [graph.add("total", *terms) for terms in waiting]
 
     def _values(self, tree: int) -> list[int]:
-        """Give the steps of what a tree adds to its scores."""
+        """Return the steps of what a tree adds to its scores."""
         first, last = self._range(tree)
         n_values = self.forest.values.shape[1]
         deep = int(self.forest.depth[first:last].max()) > self.depth
@@ -141,7 +138,7 @@ class _Maker:
         ]
 
     def _descend(self, tree: int) -> int:
-        """Give the step of the leaf that a row reaches, piece by piece."""
+        """Return the step of the leaf that a row reaches, piece by piece."""
         first, last = self._range(tree)
         entries, above = [first], -1
         depth = self.forest.depth
@@ -161,7 +158,7 @@ class _Maker:
         return self.graph.add("descend", *above, *sorted(set(tests)), data=piece)
 
     def _relabelled(self) -> Ensemble:
-        """Give the ensemble with tests that are steps of the new graph."""
+        """Return the ensemble with tests that are steps of the new graph."""
         if not hasattr(self, "_renamed"):
             tests = tuple(self.moved[k] if k >= 0 else -1 for k in self.ensemble.tests)
             self._renamed = replace(self.ensemble, tests=tests)
@@ -177,14 +174,14 @@ class _Maker:
         return found
 
     def _range(self, tree: int) -> tuple[int, int]:
-        """Give the first node of a tree and the one after its last."""
+        """Return the first node of a tree and the one after its last."""
         roots = self.forest.roots
         last = int(roots[tree + 1]) if tree + 1 < len(roots) else len(self.forest.left)
         return int(roots[tree]), last
 
 
 def _runs(leaves: Any, values: Any) -> tuple[tuple[int, float], ...]:
-    """Give the places at which values change, from the smallest place on, and the values."""
+    """Return the places at which values change, from the smallest place on, and the values."""
     order = np.argsort(-leaves)
     runs: list[tuple[int, float]] = []
     for leaf, value in zip(leaves[order].tolist(), values[order].tolist(), strict=True):
@@ -225,7 +222,7 @@ def _ranges(groups: Any, place: Callable[[], Sql], value: Callable[[Any], Sql]) 
 
 
 def _by_value(forest: Forest) -> Forest:
-    """Give the leaves of each tree the order of their values: equal ones then lie together."""
+    """Sort the leaves of each tree by their values, so that equal ones are adjacent."""
     leaf = np.flatnonzero(forest.left < 0)
     tree = np.searchsorted(forest.roots, leaf, side="right")
     numbers = -1 - forest.left[leaf]
@@ -296,7 +293,7 @@ class Writer:
 
 
 def _between(threshold: float) -> float:
-    """Give a number of few digits between a float32 and the next larger one.
+    """Return a number of few digits between a float32 and the next larger one.
 
     It parts float32 numbers as the threshold does, and it does not matter if a database reads it
     with an error in the last digit, as SQLite does at times.

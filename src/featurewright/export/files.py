@@ -17,17 +17,20 @@ from featurewright.export.stored.archive import (
     DOCUMENT,
     MAX_BYTES,
     Archive,
+    ModelFileError,
     array_name,
+    broken,
     foreign_name,
     write_archive,
 )
-from featurewright.export.stored.errors import ModelFileError, broken
+from featurewright.export.stored.models import estimator_name
 from featurewright.export.stored.reading import Reader, parse_document
-from featurewright.export.stored.writing import Writer, estimator_name
+from featurewright.export.stored.writing import Writer
 
 FORMAT = "featurewright model"
-# A reader reads all versions up to its own. Within a version only parameters may be added: a file
-# without one means its default. Anything else raises the number and leaves a reader of the old one.
+# Files of all versions up to this one are read. Within a version only parameters may be added: a
+# file without one means its default. Any other change raises the number and keeps a reader of the
+# old one.
 FORMAT_VERSION = 1
 _KEYS = {"format", "version", "featurewright", "nodes", "model"}
 
@@ -87,7 +90,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str] | IO[bytes]) -> None
 
 
 def _replace(target: Path, members: list[tuple[str, bytes]]) -> None:
-    """Write a file beside another one, then put it in its place."""
+    """Write a file under a temporary name, then move it to its place."""
     part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
     try:
         with part.open("xb") as file:
@@ -158,7 +161,7 @@ def _load(file: IO[bytes], trusted: Sequence[str], max_bytes: int, name: str) ->
 
 
 def _check_version(document: dict[str, Any]) -> None:
-    """Refuse other formats, and versions of a later day."""
+    """Refuse other formats, and versions later than this one."""
     version, writer = document.get("version"), str(document.get("featurewright"))[:40]
     if document.get("format") != FORMAT or type(version) is not int or version < 1:
         raise broken("it is no model file of featurewright")

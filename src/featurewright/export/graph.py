@@ -59,7 +59,7 @@ class Ensemble:
     tests : tuple of int
         For each node the step of the value that it tests; -1 at leaves.
     groups : int
-        Trees take turns in so many groups, each of which adds to scores of its own.
+        Number of groups that trees take turns in; each group adds to scores of its own.
     drops_missing : bool
         Whether a row whose value is missing reaches no leaf; else it goes to the node's side for
         it.
@@ -101,11 +101,11 @@ class Graph:
     _places: dict[Step, int] = field(default_factory=dict)
 
     def add(self, op: str, *args: int, data: Any = None) -> int:
-        """Give the number of a step, which is made where it is new."""
+        """Return the number of a step, which is made where it is new."""
         return self.put(Step(op, args, data, self.narrow and op in _ROUNDED))
 
     def put(self, step: Step) -> int:
-        """Give the number of a step that is made already."""
+        """Return the number of a step that is made already."""
         if step not in self._places:
             self._places[step] = len(self.steps)
             self.steps.append(step)

@@ -1,4 +1,4 @@
-"""Steps as a query: what is asked for more than once is a column of a layer below."""
+"""Steps as a query of layers: what is needed more than once is a column of a layer below."""
 
 from __future__ import annotations
 
@@ -8,17 +8,27 @@ from typing import Any
 
 from featurewright.export.cases import Writer, look_up
 from featurewright.export.graph import Graph
-from featurewright.export.inputs import read_column
 from featurewright.export.moments import read_moment
 from featurewright.export.scalars import chain, is_operator, render
-from featurewright.expressions import OPERATORS
-from featurewright.expressions.sql_form import TRUTHS, Make, Rules, Sql, kind, quoted, sqlglot
+from featurewright.expressions import OPERATORS, Domain
+from featurewright.expressions.dialects import Dialect
+from featurewright.expressions.sql_form import (
+    TRUTHS,
+    Make,
+    Rules,
+    Sql,
+    case,
+    double,
+    kind,
+    number,
+    quoted,
+    sqlglot,
+    text,
+)
+from featurewright.tables import Schema
 
 _SHORT = 12  # symbols up to which a piece is written again rather than named
-_MAX_COLUMNS = {"sqlite": 2000, "postgres": 1600}  # of a query or table
-_DEPTH = 20  # symbols that wait for their end in a piece: SQLite's parser keeps a hundred at most
 _KEPT = ("column", "moment", "total")  # steps that are always columns
-_DECIMAL = ("postgres", "snowflake")  # where a literal is a decimal number beside other literals
 _LITERAL = (*TRUTHS, "lookup", "gap", "shares", "member", "number")
 _SETTLED = ("add", "sub", "mul", "div", "square", "reciprocal", "round")
 _ONCE = ("neg", "abs")
@@ -29,10 +39,10 @@ _ROUNDED = ("sqrt", "log", "exp", "gaussian", "bump")
 class Layers:
     """The layers of a query: each step that is a column has one, and operands lie below it."""
 
-    def __init__(self, graph: Graph, dialect: str) -> None:
+    def __init__(self, graph: Graph, dialect: Dialect) -> None:
         self.graph, self.steps = graph, graph.steps
         self.dialect = dialect
-        self.rules = {narrow: Rules(dialect, narrow) for narrow in (False, True)}
+        self.rules = {narrow: Rules(dialect.name, narrow) for narrow in (False, True)}
         self.named = self._choose()
         self.level = self._place()
 
@@ -52,8 +62,7 @@ class Layers:
                 columns = [exp.Alias(this=exp.Literal.number(1), alias=_internal("v"))]
             layer = exp.Select(expressions=columns).from_(source, copy=False)
             name = f"{prefix}{level}"
-            # SQLite would write a layer into the next one, again for each use of a column.
-            kept = True if self.dialect == "sqlite" else None
+            kept = True if self.dialect.materializes_layers else None
             query = query.with_(_internal(name), as_=layer, materialized=kept, copy=False)
             source = exp.Table(this=_internal(name))
         columns = [
@@ -67,18 +76,17 @@ class Layers:
 
     def _check_width(self, n_columns: int) -> None:
         """Refuse what a database cannot hold side by side."""
-        dialect = self.dialect
-        most = _MAX_COLUMNS.get(dialect)
+        most = self.dialect.max_columns
         if most is not None and n_columns > most:
             raise ValueError(
-                f"The query needs {n_columns} columns side by side, but {dialect} allows {most}; "
-                "give fewer features out, or another dialect."
+                f"The query needs {n_columns} columns side by side, but {self.dialect.name} allows "
+                f"{most}; give fewer features out, or another dialect."
             )
 
     # What becomes a column ----------------------------------------------------------------------
 
     def _choose(self) -> list[int]:
-        """Give the steps that become columns: long ones that are written more than once."""
+        """Return the steps that become columns: long ones that are written more than once."""
         used = self._reachable()
         uses = dict.fromkeys(used, 0)
         for i in used:
@@ -86,6 +94,7 @@ class Layers:
                 uses[arg] += times
         for _, output in self.graph.outputs:
             uses[output] += 1
+        deepest = self.dialect.max_nesting
         size: dict[int, int] = {}
         depth: dict[int, int] = {}
         named = []
@@ -95,14 +104,14 @@ class Layers:
             # A CASE with a product or a sum in parentheses inside is ten symbols deep at most.
             nested = 10 if is_operator(step) else 5
             depth[i] = nested + max((depth[arg] for arg in step.args), default=0)
-            too_deep = self.dialect == "sqlite" and depth[i] > _DEPTH and step.op != "descend"
+            too_deep = deepest is not None and depth[i] > deepest and step.op != "descend"
             if step.op in _KEPT or too_deep or (uses[i] > 1 and size[i] > _SHORT):
                 named.append(i)
                 size[i], depth[i] = 1, 0
         return named
 
     def _reachable(self) -> list[int]:
-        """Give the steps that outputs need, operands first."""
+        """Return the steps that outputs need, operands first."""
         found: set[int] = set()
         open_steps = [step for _, step in self.graph.outputs]
         while open_steps:
@@ -113,11 +122,11 @@ class Layers:
         return sorted(found)
 
     def _counts(self, i: int) -> list[tuple[int, int]]:
-        """Give the operands of a step and how often its text names each."""
+        """Return the operands of a step and how often its text names each."""
         step = self.steps[i]
         op = step.op
         times = 1
-        casts = self.dialect in ("duckdb", "spark")
+        casts = self.dialect.casts_round
         if op in _SETTLED:
             times = (2 if casts else 7) if step.narrow else 2
         elif op in _ROUNDED:
@@ -138,7 +147,7 @@ class Layers:
         return counts
 
     def _place(self) -> dict[int, int]:
-        """Give each column its layer: as late as possible, so that few are carried along."""
+        """Return each column its layer: as late as possible, so that few are carried along."""
         chosen = set(self.named)
         needs = {i: self._needs(i, chosen) for i in self.named}
         earliest: dict[int, int] = {}
@@ -159,7 +168,7 @@ class Layers:
         return level
 
     def _needs(self, i: int, chosen: set[int]) -> set[int]:
-        """Give the columns that the text of a step names."""
+        """Return the columns that the text of a step names."""
         found: set[int] = set()
         open_steps = list(self.steps[i].args)
         while open_steps:
@@ -187,7 +196,7 @@ class Layers:
         made = self._text(i, raw=raw)
         step = self.steps[i]
         literal = step.op in _LITERAL or (step.op == "descend" and step.data.values)
-        if literal and self.dialect in _DECIMAL:
+        if literal and self.dialect.decimal_literals:
             return sqlglot().Cast(this=made, to=kind("DOUBLE"))
         return made
 
@@ -196,7 +205,7 @@ class Layers:
         step = self.steps[i]
         rules = self.rules[step.narrow]
         if step.op == "column":
-            return read_column(self.graph.schema, step.data, rules)
+            return _read_column(self.graph.schema, step.data, rules, self.dialect)
         if step.op == "moment":
             name, what = step.data
             return read_moment(name, what, self.dialect)
@@ -210,7 +219,7 @@ class Layers:
         return render(step, parts, rules, raw=raw)
 
     def _is_settled(self, i: int) -> bool:
-        """Tell whether the text of a step is rounded already."""
+        """Whether the text of a step is rounded already."""
         return i in self.level or not is_operator(self.steps[i])
 
 
@@ -222,3 +231,75 @@ def _internal(name: str) -> Any:
 def _column(name: str) -> Any:
     """Write a column of the layer below."""
     return sqlglot().Column(this=_internal(name))
+
+
+# Columns of a database table as the model reads them ---------------------------------------------
+
+
+def _read_column(schema: Schema, index: int, rules: Rules, dialect: Dialect) -> Sql:
+    """Write a column of the table: NULL is missing, and so is what the model cannot read."""
+    name, domain, levels = schema.names[index], schema.domains[index], schema.levels[index]
+    if levels == ():  # text of which nothing was present in the fit
+        return sqlglot().Cast(this=sqlglot().null(), to=kind("DOUBLE"))
+
+    def column() -> Sql:
+        return quoted(name, column=True)
+
+    if domain == Domain.CATEGORY:
+        return _code_of(name, column, levels or (), dialect)
+    if domain == Domain.BOOLEAN:
+        return _zero_or_one(column, dialect)
+    return _number(column, rules, dialect)
+
+
+def _code_of(name: str, column: Make, levels: Sequence[Any], dialect: Dialect) -> Sql:
+    """Write the code of a label; labels the fit did not see are missing."""
+    exp = sqlglot()
+    if levels and all(isinstance(level, (int, float)) for level in levels):
+        value, labels = _as_number(column, dialect), [number(float(level)) for level in levels]
+    elif all(isinstance(level, str) for level in levels):
+        value = exp.Cast(this=column(), to=kind("TEXT"))
+        if dialect.binary_labels:
+            value = exp.Collate(this=value, expression=exp.Var(this="BINARY"))
+        labels = [text(str(level)) for level in levels]
+    else:
+        raise ValueError(
+            f"Column {name!r} held labels of different kinds, such as {levels[0]!r} and "
+            f"{levels[-1]!r}, which a database cannot tell apart; fit on labels that are all text."
+        )
+    ifs = [exp.If(this=label, true=number(float(code))) for code, label in enumerate(labels)]
+    return exp.Cast(this=exp.Case(this=value, ifs=ifs), to=kind("DOUBLE"))
+
+
+def _number(column: Make, rules: Rules, dialect: Dialect) -> Sql:
+    """Write a number: text that holds none, NaN and what is too large are missing."""
+    holds = (lambda: _holds_number(column)) if dialect.casts_text_to_zero else None
+    return rules.input(lambda: double(column()), holds)
+
+
+def _as_number(column: Make, dialect: Dialect) -> Sql:
+    """Write a column as a number, missing where it holds none."""
+    if not dialect.casts_text_to_zero:
+        return double(column())
+    return case((_holds_number(column), double(column())))
+
+
+def _holds_number(column: Make) -> Sql:
+    """Write whether a value is a number, or text that reads as one."""
+    exp = sqlglot()
+    storage = exp.Anonymous(this="TYPEOF", expressions=[column()])
+    known = exp.In(this=storage, expressions=[text("integer"), text("real")])
+    return exp.Or(this=known, expression=exp.EQ(this=double(column()), expression=column()))
+
+
+def _zero_or_one(column: Make, dialect: Dialect) -> Sql:
+    """Write a truth value as 0 or 1; any other value is missing."""
+    exp = sqlglot()
+
+    def value() -> Sql:
+        if dialect.casts_booleans:
+            return _as_number(column, dialect)
+        return double(exp.Cast(this=column(), to=kind("INT")))
+
+    known = exp.In(this=value(), expressions=[number(0.0), number(1.0)])
+    return case((known, value()))

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.auto import AutoFeatures
 from featurewright.auto.parts import LEAST_VOTE
+from featurewright.engine.forest import Forest
 from featurewright.estimators.base import ConstructiveLearner
 from featurewright.estimators.points import Points
-from featurewright.export.graph import Graph
-from featurewright.export.kernels import kernel_steps
-from featurewright.export.paths import path_steps
-from featurewright.export.trees import score_steps
+from featurewright.export.graph import Ensemble, Graph
+from featurewright.export.trees import score_steps, test_steps
+from featurewright.expressions.opcodes import FLOAT_MAX
 from featurewright.landmarks import LandmarkKernelFeatures
 from featurewright.paths import ForestPathEncoder
 from featurewright.recursive import RecursiveSelectiveTransformer
 
+_KERNELS = ("rbf", "laplacian", "polynomial", "poly", "linear", "sigmoid", "cosine")
+
 
 def transform_graph(model: Any) -> Graph:
-    """Give the steps of a fitted model's transform."""
+    """Return the steps of a fitted model's transform."""
     check_is_fitted(model)
     if isinstance(model, AutoFeatures):
         return auto_graph(model)
@@ -37,7 +41,7 @@ def transform_graph(model: Any) -> Graph:
 
 
 def auto_graph(model: Any) -> Graph:
-    """Give the original columns as numbers, then the columns of the parts."""
+    """Return the original columns as numbers, then the columns of the parts."""
     reader, originals = model.reader_, model.originals_
     kinds = {name: kind.value for name, _, kind in reader.times}
     graph = Graph(reader.schema, derived=reader.columns, kinds=kinds)
@@ -61,7 +65,7 @@ def auto_graph(model: Any) -> Graph:
 
 
 def _part_steps(graph: Graph, part: Any) -> list[int]:
-    """Give the columns of one part: undefined values filled, far ones cut."""
+    """Return the columns of one part: undefined values filled, far ones cut."""
     if part.transformer is None:
         made = [graph.expression(feature.expression) for feature in part.features]
     else:
@@ -81,7 +85,7 @@ def _part_steps(graph: Graph, part: Any) -> list[int]:
 def output_steps(graph: Graph, model: Any) -> list[int]:
     """Add the steps of a transformer's output columns."""
     if isinstance(model, ForestPathEncoder):
-        return path_steps(graph, model)
+        return _path_steps(graph, model)
     if isinstance(model, LandmarkKernelFeatures):
         return _landmarks(graph, model)
     if isinstance(model, RecursiveSelectiveTransformer):
@@ -90,7 +94,7 @@ def output_steps(graph: Graph, model: Any) -> list[int]:
 
 
 def _formulas(graph: Graph, model: Any) -> list[int]:
-    """Give constructed features, undefined values filled."""
+    """Return constructed features, undefined values filled."""
     features, fills = model._output()
     steps = [graph.expression(feature.expression) for feature in features]
     if model.keep_missing:
@@ -101,7 +105,7 @@ def _formulas(graph: Graph, model: Any) -> list[int]:
 
 
 def coordinates(graph: Graph, points: Points) -> list[int]:
-    """Give numbers with their gaps filled, and an indicator for each level of a category."""
+    """Return numbers with their gaps filled, and an indicator for each level of a category."""
     steps = [_filled(graph, points, int(column)) for column in points.numbers]
     for column, n_levels in points.labels:
         code = graph.column(int(column))
@@ -112,21 +116,21 @@ def coordinates(graph: Graph, points: Points) -> list[int]:
 
 
 def _filled(graph: Graph, points: Points, column: int) -> int:
-    """Give a column with its gaps filled."""
+    """Return a column with its gaps filled."""
     return graph.add("fill", graph.column(column), data=float(points.fill[column]))
 
 
 def _landmarks(graph: Graph, model: Any) -> list[int]:
-    """Give similarities to landmarks, after the original columns where they are kept."""
+    """Return similarities to landmarks, after the original columns where they are kept."""
     places = model._map.places
     steps: list[int] = []
     if model.append:
         steps += [_filled(graph, places, column) for column in range(model._schema.n_columns)]
-    return steps + kernel_steps(graph, coordinates(graph, places), model._map)
+    return steps + _kernel_steps(graph, coordinates(graph, places), model._map)
 
 
 def _components(graph: Graph, model: Any) -> list[int]:
-    """Give weighted sums of filled columns and indicators."""
+    """Return weighted sums of filled columns and indicators."""
     steps = coordinates(graph, model._inputs)
     first, last = model._shown_blocks()
     width = model._joined.shape[1] // len(model._seeds)
@@ -139,3 +143,101 @@ def _components(graph: Graph, model: Any) -> list[int]:
 
 
 _KNOWN = (ConstructiveLearner, LandmarkKernelFeatures, RecursiveSelectiveTransformer)
+
+
+# Similarities to landmarks ------------------------------------------------------------------------
+
+
+def _kernel_steps(graph: Graph, coordinates: list[int], mapping: Any) -> list[int]:
+    """Return the steps of the similarities to all landmarks of a `LandmarkMap`."""
+    similarity = mapping.similarity
+    metric, params = similarity.metric, dict(similarity.params)
+    if callable(metric) or metric not in _KERNELS:
+        raise ValueError(
+            f"kernel {similarity.name} has no SQL or ONNX form; use one of gaussian, "
+            f"{', '.join(_KERNELS)}."
+        )
+    scale = np.asarray(mapping.places.scale, dtype=np.float64)
+    gamma = params.get("gamma")
+    gamma = 1.0 / len(scale) if gamma is None else float(gamma)
+    points = [
+        step if spread == 1.0 else graph.linear([step], [1.0 / spread])
+        for step, spread in zip(coordinates, scale, strict=True)
+    ]
+    degree, constant = int(params.get("degree", 3)), float(params.get("coef0", 1.0))
+    bounds = (-FLOAT_MAX, FLOAT_MAX)
+    found = []
+    for landmark in np.asarray(mapping.landmarks, dtype=np.float64):
+        if metric in ("rbf", "laplacian"):
+            power = 2 if metric == "rbf" else 1
+            place = tuple(float(value) for value in landmark)
+            distance = graph.add("distance", *points, data=(power, place))
+            found.append(graph.add("exponential", graph.linear([distance], [-gamma])))
+            continue
+        if metric == "cosine":
+            length = float(np.sqrt(landmark @ landmark)) or 1.0
+            size = graph.add("root", *points)
+            dot = graph.linear(points, landmark / length)
+            found.append(graph.add("quotient", dot, size))
+            continue
+        if metric == "linear":
+            found.append(graph.add("clip", graph.linear(points, landmark), data=bounds))
+            continue
+        inner = graph.linear(points, gamma * landmark, constant)
+        if metric == "sigmoid":  # tanh(x) = 2 / (1 + exp(-2 x)) - 1
+            share = graph.add("expit", graph.linear([inner], [2.0]))
+            found.append(graph.linear([share], [2.0], -1.0))
+        else:
+            made = graph.add("power", inner, data=degree)
+            found.append(graph.add("clip", made, data=bounds))
+    return found
+
+
+# Paths through forests ----------------------------------------------------------------------------
+
+
+def _path_steps(graph: Graph, model: Any) -> list[int]:
+    """Return an indicator for each node, or each leaf, that a row comes by.
+
+    A row that misses a value which a tree tests has no way in that tree, and its columns are
+    missing: the model throws a coin that databases do not have.
+    """
+    if model.n_hash is not None:
+        raise ValueError(
+            "An encoding into buckets has no SQL or ONNX form; fit with n_hash=None to export it."
+        )
+    numbering = model._numbering
+    # Leaves from left to right: those below a node then have places that follow each other.
+    forest = _relabelled(model.forest_, numbering.place)
+    wide, graph.narrow = graph.narrow, True
+    graph.ensemble = Ensemble(forest, test_steps(graph, model), drops_missing=True)
+    graph.narrow = wide
+    first, last = _ranges(forest)
+    sizes = np.diff(np.append(forest.roots, len(forest.left)))
+    tree_of = np.repeat(np.arange(forest.n_trees), sizes)
+    nodes = numbering.nodes
+    if model.encode == "leaf":
+        nodes = nodes[np.sort(numbering.end)]
+    steps = []
+    for node in nodes.tolist():
+        place = graph.add("place", data=int(tree_of[node]))
+        steps.append(graph.add("member", place, data=(int(first[node]), int(last[node]))))
+    return steps
+
+
+def _relabelled(forest: Forest, place: Any) -> Forest:
+    """Return the leaves of a forest other numbers."""
+    leaf = forest.left < 0
+    left = forest.left.copy()
+    left[leaf] = -1 - place[-1 - left[leaf]]
+    return replace(forest, left=left, values=forest.values[np.argsort(place)])
+
+
+def _ranges(forest: Forest) -> tuple[Any, Any]:
+    """Return the smallest and the largest place, -1 - number, of the leaves below each node."""
+    first, last = forest.left.copy(), forest.left.copy()
+    inner = np.flatnonzero(forest.left >= 0)
+    for node in inner[np.argsort(-forest.depth[inner], kind="stable")]:
+        left = forest.left[node]
+        first[node], last[node] = first[left + 1], last[left]
+    return first, last

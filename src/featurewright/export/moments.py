@@ -1,30 +1,22 @@
-"""Dates and times: seconds read by each dialect, and the parts of dates as arithmetic on them."""
+"""Dates and times: seconds as databases read them, and parts of dates as arithmetic on them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from featurewright.auto.dates import TimeKind, written_forms
-from featurewright.expressions.sql_form import (
-    Sql,
-    case,
-    double,
-    kind,
-    number,
-    quoted,
-    sqlglot,
-    text,
-)
+from featurewright.expressions.dialects import DIALECTS, Dialect
+from featurewright.expressions.sql_form import Sql
 
 if TYPE_CHECKING:
     from featurewright.export.graph import Graph
 
 _DAY = 86_400.0
-_MILLION = 1e6
 
 
 def date_part(graph: Graph, column: Any, kinds: dict[str, str]) -> int:
-    """Give the step of a derived column: a part of a date, or the difference of two dates."""
+    """Return the step of a derived column: a part of a date, or the difference of two dates."""
 
     def over(step: int, divisor: float) -> int:
         """Divide, which is exact where a product with the reciprocal is not."""
@@ -71,97 +63,27 @@ def date_part(graph: Graph, column: Any, kinds: dict[str, str]) -> int:
     return graph.linear([of_year, before], [1.0, -1.0], 1.0)
 
 
-def read_moment(name: str, what: str, dialect: str) -> Sql:
+def read_moment(name: str, what: str, dialect: Dialect) -> Sql:
     """Write a column of dates, durations or times of day as seconds, NULL where it is none."""
-    exp = sqlglot()
-    column = quoted(name, column=True)
-    if what.startswith("date "):
-        return _written(name, what, dialect)
-    if dialect == "sqlite":
-        return _in_sqlite(name, what)
-    if what != "date" and dialect not in ("duckdb", "postgres"):
+    if what.startswith("date "):  # text, in one of several forms
+        if dialect.written_dates is None:
+            raise ValueError(
+                f"Column {name!r} held a {what}, which can be read in "
+                f"{_listed(lambda other: other.written_dates is not None)}, but not in "
+                f"{dialect.name}; turn it into a date, or into text such as 2024-12-31, before "
+                "the fit."
+            )
+        return dialect.written_dates(name, written_forms(TimeKind(what)))
+    if what not in dialect.seconds:
         raise ValueError(
-            f"Column {name!r} holds a {what}, which can be read in duckdb, postgres and, where it "
-            f"is a time of day, sqlite, but not in {dialect}; turn it into seconds before the fit."
+            f"Column {name!r} holds a {what}, which can be read in "
+            f"{_listed(lambda other: what in other.seconds)}, but not in {dialect.name}; turn it "
+            "into seconds before the fit."
         )
-    if dialect == "postgres":
-        value = column
-        if what != "duration":
-            value = exp.Cast(this=column, to=kind("TIMESTAMP" if what == "date" else "TIME"))
-        return double(exp.Extract(this=exp.Var(this="EPOCH"), expression=value))
-    if dialect == "duckdb":
-        if what == "duration":
-            return _call("EPOCH", column)
-        if what == "time":
-            return _call("EPOCH", exp.TryCast(this=column, to=kind("TIME")))
-        return _millionth(_call("EPOCH_US", exp.TryCast(this=column, to=kind("TIMESTAMP"))))
-    if dialect == "bigquery":
-        stamp = exp.Anonymous(this="UNIX_MICROS", expressions=[_typed(column, "TIMESTAMP")])
-        return _millionth(stamp)
-    if dialect == "snowflake":
-        stamp = exp.Cast(this=column, to=kind("TIMESTAMPNTZ"))
-        return _millionth(_call("DATE_PART", exp.Var(this="EPOCH_MICROSECOND"), stamp))
-    # Spark counts seconds in the zone of the session: the parts of the clock do not depend on it.
-    first = exp.Anonymous(this="TO_DATE", expressions=[text("1970-01-01")])
-    days = _call("DATEDIFF", exp.Anonymous(this="TO_DATE", expressions=[column]), first)
-    terms = double(days)
-    terms = exp.Mul(this=terms, expression=number(_DAY))
-    stamp = _call("TO_TIMESTAMP", column.copy())
-    for function, size in (("HOUR", 3600.0), ("MINUTE", 60.0)):
-        part = double(_call(function, stamp.copy()))
-        terms = exp.Add(this=terms, expression=exp.Mul(this=part, expression=number(size)))
-    second = double(_call("DATE_PART", text("SECOND"), stamp))
-    return exp.Add(this=terms, expression=second)
+    return dialect.seconds[what](name)
 
 
-def _in_sqlite(name: str, what: str) -> Sql:
-    """Write a date or time of day, which SQLite holds as text, as seconds to the millisecond."""
-    exp = sqlglot()
-    if what == "duration":
-        raise ValueError(
-            f"Column {name!r} holds a duration, which sqlite does not know; turn it into seconds "
-            "before the fit."
-        )
-
-    def part(form: str) -> Sql:
-        value = quoted(name, column=True)
-        if what == "time":
-            value = exp.DPipe(this=text("1970-01-01 "), expression=value)
-        return double(exp.Anonymous(this="STRFTIME", expressions=[text(form), value]))
-
-    storage = exp.Anonymous(this="TYPEOF", expressions=[quoted(name, column=True)])
-    fraction = exp.Paren(this=exp.Sub(this=part("%f"), expression=part("%S")))
-    value = exp.Add(this=part("%s"), expression=fraction)
-    return case((exp.EQ(this=storage, expression=text("text")), value))
-
-
-def _typed(value: Sql, name: str) -> Sql:
-    """Write a cast of BigQuery's that gives NULL for what cannot be read."""
-    exp = sqlglot()
-    return exp.TryCast(this=value, to=exp.DataType(this=exp.DataType.Type.TIMESTAMPTZ))
-
-
-def _written(name: str, what: str, dialect: str) -> Sql:
-    """Write text that holds dates, written in one of several ways, as seconds."""
-    exp = sqlglot()
-    if dialect != "duckdb":
-        raise ValueError(
-            f"Column {name!r} held a {what}, which can be read in duckdb, but not in {dialect}; "
-            "turn it into a date, or into text such as 2024-12-31, before the fit."
-        )
-    forms = exp.Array(expressions=[text(form) for form in written_forms(TimeKind(what))])
-    label = exp.Cast(this=quoted(name, column=True), to=kind("TEXT"))
-    stamp = _call("TRY_STRPTIME", label, forms)
-    # Years of two digits are none to us and ancient to the database.
-    recent = exp.GTE(this=_call("YEAR", stamp.copy()), expression=number(1000.0))
-    return case((recent, _millionth(_call("EPOCH_US", stamp))))
-
-
-def _call(name: str, *values: Sql) -> Sql:
-    """Write a function of a dialect as it is."""
-    return sqlglot().Anonymous(this=name, expressions=list(values))
-
-
-def _millionth(value: Sql) -> Sql:
-    """Write microseconds as seconds."""
-    return sqlglot().Div(this=double(value), expression=number(_MILLION), typed=True)
+def _listed(can: Callable[[Dialect], bool]) -> str:
+    """Return the names of the dialects that can do something."""
+    *others, last = [dialect.name for dialect in DIALECTS.values() if can(dialect)]
+    return f"{', '.join(others)} and {last}" if others else last

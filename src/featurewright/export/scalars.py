@@ -8,6 +8,7 @@ from typing import Any
 
 from featurewright.export.graph import Step
 from featurewright.expressions import OPERATORS
+from featurewright.expressions.dialects import get_dialect
 from featurewright.expressions.sql_form import Make, Rules, Sql, case, number, sqlglot, text
 
 _GROUP = 40  # terms of a sum, or arguments of a function, side by side: SQLite bounds both
@@ -176,7 +177,7 @@ def _root(data: Any, parts: list[Make], rules: Rules) -> Sql:
 
 def _largest(data: Any, parts: list[Make], rules: Rules) -> Sql:
     """Write the largest of some values."""
-    name = "MAX" if rules.dialect == "sqlite" else "GREATEST"
+    name = get_dialect(rules.dialect).greatest
     values = [part() for part in parts]
     while len(values) > 1:
         groups = [values[k : k + _GROUP] for k in range(0, len(values), _GROUP)]

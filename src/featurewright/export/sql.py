@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from featurewright.export.cases import lower
 from featurewright.export.graph import Graph
 from featurewright.export.layers import Layers
-from featurewright.export.names import check_inputs, output_names, read_keys, write_table
 from featurewright.export.predictions import graph_of
-from featurewright.expressions.sql_form import check_dialect
+from featurewright.expressions.dialects import Dialect, get_dialect
+from featurewright.expressions.sql_form import Sql, quoted, sqlglot
 
 
 def to_sql(
@@ -91,17 +93,17 @@ def to_sql(
       COALESCE(CASE WHEN ABS(v0 - v1) <= 3.4028234663852886e+38 THEN v0 - v1 END, 2.0e0) AS "a - b"
     FROM fw0
     """
-    dialect = check_dialect(dialect)
-    keys = read_keys(key)
-    source, last = write_table(table, dialect)
+    database = get_dialect(dialect)
+    keys = _read_keys(key)
+    source, last = write_table(table, database)
     graph = graph_of(model, output)
-    graph = lower(graph, dialect)
-    check_inputs([*_columns_used(graph), *keys], dialect)
-    names = output_names([name for name, _ in graph.outputs], keys, dialect)
+    graph = lower(graph, database)
+    _check_inputs([*_columns_used(graph), *keys], database)
+    names = _output_names([name for name, _ in graph.outputs], keys, database)
     # Names of our own must not hide the table.
     prefix = "fw" if not last.casefold().startswith("fw") else "layer"
-    query = Layers(graph, dialect).query(source, keys, names, prefix)
-    text: str = query.sql(dialect=dialect, pretty=pretty, copy=False)
+    query = Layers(graph, database).query(source, keys, names, prefix)
+    text: str = query.sql(dialect=database.name, pretty=pretty, copy=False)
     return text
 
 
@@ -109,3 +111,79 @@ def _columns_used(graph: Graph) -> list[str]:
     """List the columns of the table that the steps read."""
     used = [graph.schema.names[step.data] for step in graph.steps if step.op == "column"]
     return used + [step.data[0] for step in graph.steps if step.op == "moment"]
+
+
+# Names of tables and columns: always quoted, and as a database can hold them ---------------------
+
+
+def write_table(table: Any, dialect: Dialect) -> tuple[Sql, str]:
+    """Return the name of a table in SQL, and its last part."""
+    parts = table.split(".") if isinstance(table, str) else table
+    is_path = isinstance(parts, (list, tuple)) and all(isinstance(part, str) for part in parts)
+    if not is_path or not 1 <= len(parts) <= 3 or not all(parts):
+        raise ValueError(
+            f"table={table!r} must be a name such as 'sales' or 'shop.sales', or a tuple of up to "
+            "three names where a name holds a dot."
+        )
+    dialect.check_names(parts)
+    exp = sqlglot()
+    places = dict(zip(("this", "db", "catalog"), map(quoted, reversed(parts)), strict=False))
+    return exp.Table(**places), parts[-1]
+
+
+def _read_keys(key: Any) -> list[str]:
+    """Return the columns to carry along."""
+    keys = [key] if isinstance(key, str) else list(key or ())
+    if not all(isinstance(name, str) for name in keys) or len(set(keys)) < len(keys):
+        raise ValueError(f"key={key!r} must be the name of a column, or a list of different names.")
+    return keys
+
+
+def _check_inputs(names: Sequence[str], dialect: Dialect) -> None:
+    """Refuse names that a database cannot have, and those that it takes for the same."""
+    dialect.check_names(names)
+    if dialect.case_sensitive_names:
+        return
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            raise ValueError(
+                f"Columns {other!r} and {name!r} differ in case alone, which {dialect.name} does "
+                "not see; rename one of them before the fit."
+            )
+
+
+def _output_names(names: Sequence[str], keys: Sequence[str], dialect: Dialect) -> list[str]:
+    """Return the names of the columns of the result as a database can hold them."""
+    for name in names:
+        if name in keys:
+            raise ValueError(
+                f"key column {name!r} has the name of a column of the result; leave it out of key, "
+                "or rename it."
+            )
+    longest = dialect.max_name_bytes
+    if longest is None:
+        return list(names)
+    taken = {dialect.comparable_name(key) for key in keys}
+    result = []
+    for name in names:
+        plain = _plain(name) if dialect.plain_outputs else name
+        candidate, count = _cut(plain, longest), 1
+        while dialect.comparable_name(candidate) in taken:
+            count += 1
+            candidate = _cut(plain, longest - len(str(count)) - 1) + f"_{count}"
+        taken.add(dialect.comparable_name(candidate))
+        result.append(candidate)
+    return result
+
+
+def _plain(name: str) -> str:
+    """Return a name of letters, digits and underscores alone."""
+    plain = re.sub(r"[^0-9A-Za-z_]+", "_", name)
+    return plain if re.match(r"[A-Za-z_]", plain) else f"_{plain}"
+
+
+def _cut(name: str, longest: int) -> str:
+    """Cut a name to a number of bytes, between characters."""
+    return name.encode()[:longest].decode(errors="ignore")

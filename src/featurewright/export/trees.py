@@ -18,7 +18,7 @@ from featurewright.expressions import from_program
 
 
 def test_steps(graph: Graph, model: Any) -> tuple[int, ...]:
-    """Give for each node the step of the value that it tests, -1 at leaves."""
+    """Return for each node the step of the value that it tests, -1 at leaves."""
     schema, forest = model._schema, model.forest_
     operators = user_operators(model._construction.operators)
     known: dict[bytes, int] = {}
@@ -38,7 +38,7 @@ def test_steps(graph: Graph, model: Any) -> tuple[int, ...]:
 
 
 def tree_predictions(model: Any, output: str) -> Graph:
-    """Give the steps of the predictions of trees, or of their probabilities."""
+    """Return the steps of the predictions of trees, or of their probabilities."""
     if output == "predict_proba" and not hasattr(model, "predict_proba"):
         raise ValueError(f"{type(model).__name__} predicts no probabilities; use output='predict'.")
     if not isinstance(model, (GrownClassifier, GrownRegressor, BoostedTrees)):
@@ -64,7 +64,7 @@ def tree_predictions(model: Any, output: str) -> Graph:
 
 
 def _sums(graph: Graph, model: Any) -> list[int]:
-    """Give the sums over trees."""
+    """Return the sums over trees."""
     groups = model._groups if isinstance(model, BoostedTrees) else 1
     graph.ensemble = Ensemble(model.forest_, test_steps(graph, model), groups)
     return [graph.add("score", data=k) for k in range(graph.ensemble.n_scores)]
@@ -80,7 +80,7 @@ def _means(graph: Graph, model: Any, scores: list[int]) -> list[int]:
 
 
 def score_steps(graph: Graph, model: Any) -> list[int]:
-    """Give what trees say together: numbers, the score of the second of two classes, or all.
+    """Return the joint result of trees: numbers, the score of the second of two classes, or all.
 
     The rest of the graph may be computed in float64; the trees test what is rounded to float32.
     """
@@ -105,7 +105,7 @@ def _started(graph: Graph, model: Any, scores: list[int]) -> list[int]:
 
 
 def _numbers(graph: Graph, model: Any, scores: list[int]) -> list[int]:
-    """Give predicted numbers, in the unit of the target."""
+    """Return predicted numbers, in the unit of the target."""
     if isinstance(model, ConstructiveBoostingRegressor):
         started = graph.linear(scores, [1.0], float(model._start[0]))
         made = [graph.linear([started], [float(model._scale[0])], float(model._center[0]))]
@@ -124,7 +124,7 @@ def add_numbers(graph: Graph, steps: list[int]) -> None:
 
 
 def _boosted_shares(graph: Graph, model: Any, scores: list[int]) -> list[int]:
-    """Give probabilities from the raw scores of boosting."""
+    """Return probabilities from the raw scores of boosting."""
     raw = _started(graph, model, scores)
     if model._votes:
         parts = [graph.add("expit", graph.linear([step], [2.0])) for step in raw]
@@ -136,14 +136,14 @@ def _boosted_shares(graph: Graph, model: Any, scores: list[int]) -> list[int]:
 
 
 def softmax(graph: Graph, scores: list[int]) -> list[int]:
-    """Give the probabilities of several classes from their scores."""
+    """Return the probabilities of several classes from their scores."""
     top = graph.add("largest", *scores)
     parts = [graph.add("exponential", graph.linear([step, top], [1.0, -1.0])) for step in scores]
     return _shared(graph, parts)
 
 
 def of_two(graph: Graph, score: int) -> list[int]:
-    """Give the probabilities of two classes from the score of the second."""
+    """Return the probabilities of two classes from the score of the second."""
     second = graph.add("expit", score)
     return [graph.linear([second], [-1.0], 1.0), second]
 
@@ -155,7 +155,7 @@ def _shared(graph: Graph, parts: list[int]) -> list[int]:
 
 
 def add_classes(graph: Graph, classes: Any, blocks: list[list[int]], output: str) -> None:
-    """Give probabilities, or the labels of the largest ones, for each output."""
+    """Return probabilities, or the labels of the largest ones, for each output."""
     for k, (labels, shares) in enumerate(zip(classes, blocks, strict=True)):
         ending = "" if len(classes) == 1 else f"_{k}"
         known = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)

@@ -8,7 +8,7 @@ piece of SQL, since a piece can stand in one place only and some rules ask for a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, reduce
 from importlib import import_module
@@ -20,17 +20,14 @@ if TYPE_CHECKING:  # `nodes` imports this module
     from featurewright.expressions.nodes import Call, Column, Expression
 
 from featurewright.expressions.builtin import OPERATORS
+from featurewright.expressions.dialects import get_dialect
 from featurewright.expressions.domains import Boolean, Domain
 from featurewright.expressions.opcodes import FLOAT_MAX
 from featurewright.expressions.operators import BuiltInOperator, Magnitude
 
-DIALECTS = ("duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake")
-"""The dialects SQL is written in."""
-
 NARROW_END = math.ldexp(2**25 - 1, 103)
 """Numbers from here on are infinite as float32, smaller ones round to the largest float32."""
 
-_CASTS_ROUND = ("duckdb", "spark")  # where casting to float32 and back never fails
 _SPLITTER = float(2**29 + 1)  # x * s - (x * s - x) is x rounded to the 24 bits of a float32
 _TINY = math.ldexp(1.0, -126)  # below, float32 has steps of one size
 _STEP = math.ldexp(1.5, -97)  # adding this rounds a float64 to those steps
@@ -61,10 +58,10 @@ def sql_of(expression: Expression, dialect: str = "duckdb") -> str:
     >>> print(sql_of(parse("log(a)", ["a"])))
     LN(NULLIF(ABS(CAST("a" AS DOUBLE)), 0.0e0))
     """
-    rules = Rules(check_dialect(dialect))
+    rules = Rules(get_dialect(dialect).name)
     used: set[str] = set()
     expression.fold(lambda node: used.add(node.name), lambda _, __: None)
-    check_names(used, dialect)
+    get_dialect(dialect).check_names(used)
 
     def column(node: Column) -> Make:
         """Write a column: a number as a float, a label as it is."""
@@ -101,25 +98,6 @@ def _cast(column: Sql, domain: Domain) -> Sql:
     if domain == Domain.CATEGORY:
         return column
     return exp.Cast(this=column, to=kind("DOUBLE"))
-
-
-def check_dialect(dialect: Any) -> str:
-    """Refuse a dialect that is not known."""
-    if dialect not in DIALECTS:
-        raise ValueError(
-            f"dialect={dialect!r} is not known; use one of {', '.join(map(repr, DIALECTS))}."
-        )
-    return str(dialect)
-
-
-def check_names(names: Iterable[str], dialect: str) -> None:
-    """Refuse names that columns in BigQuery cannot have."""
-    for name in names if dialect == "bigquery" else ():
-        if any(sign in name for sign in "`\\\n\r"):
-            raise ValueError(
-                f"The name {name!r} holds a backtick, a backslash or a line break, which names in "
-                "BigQuery cannot have; rename the column."
-            )
 
 
 def check_operator(node: Call) -> None:
@@ -199,7 +177,7 @@ class Rules:
     Parameters
     ----------
     dialect : str
-        One of `DIALECTS`.
+        The name of a dialect.
     narrow : bool, default=False
         Whether each result is rounded to float32, as it is while trees are descended. Sums,
         products, quotients and roots then are the very numbers float32 arithmetic gives.
@@ -248,7 +226,7 @@ class Rules:
         if not self.narrow:
             return case((smaller(exp.LTE, FLOAT_MAX), value()))
         fits = smaller(exp.LT, NARROW_END)
-        if self.dialect in _CASTS_ROUND:
+        if get_dialect(self.dialect).casts_round:
             return case((fits, self._rounded(value)))
         tiny = smaller(exp.LT, _TINY)
         return case((tiny, self._in_steps(value)), (fits, self._split(value)))
@@ -256,7 +234,7 @@ class Rules:
     def _rounded(self, value: Make) -> Sql:
         """Write a value rounded to float32."""
         exp = sqlglot()
-        if self.dialect in _CASTS_ROUND:
+        if get_dialect(self.dialect).casts_round:
             short = exp.Cast(this=value(), to=kind("FLOAT"))
             return exp.Cast(this=short, to=kind("DOUBLE"))
 

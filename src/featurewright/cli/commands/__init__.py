@@ -1,1 +1,1 @@
-"""The commands, one file for those that belong together."""
+"""The commands; what they work with is imported when they run."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from featurewright.cli import display
-from featurewright.cli.applying import Compute, apply_model, features_of, predictions_of
-from featurewright.cli.kinds import NULLS
+from featurewright.cli.errors import ending_well
 from featurewright.cli.options import (
     Debug,
     Delimiter,
@@ -22,13 +22,11 @@ from featurewright.cli.options import (
     Out,
     Quiet,
     Table,
-    ending_well,
+    check_model_path,
     error_console,
     load_model,
     tell_encoding,
 )
-from featurewright.cli.sinks import STANDARD_OUTPUT, check_output
-from featurewright.cli.sources import open_table
 
 TRANSFORM_EXAMPLES = (
     "featurewright transform features.fw new_rows.csv -o features.csv",
@@ -59,10 +57,11 @@ def transform(
     The table is read and written some rows at a time, so it may be larger than the memory. Extra
     columns are ignored; the target need not be there.
     """
-    fitted = load_model(model)
-    how = {"keep": keep or (), "keep_all": keep_all, "nulls": NULLS if null is None else null}
+    from featurewright.cli.applying import features_of
+
+    how = {"keep": keep or (), "keep_all": keep_all, "nulls": null}
     reading = {"delimiter": delimiter, "header": not no_header}
-    _apply(fitted, features_of(fitted), (model, table, out), reading, how, quiet=quiet)
+    _apply(features_of, (model, table, out), reading, how, quiet=quiet)
 
 
 @ending_well
@@ -80,27 +79,38 @@ def predict(
     debug: Debug = False,
 ) -> None:
     """Predict the target for the rows of a table, with the model the features were found for."""
-    fitted = load_model(model)
-    how = {"keep": keep or (), "keep_all": keep_all, "nulls": NULLS if null is None else null}
+    from featurewright.cli.applying import predictions_of
+
+    how = {"keep": keep or (), "keep_all": keep_all, "nulls": null}
     reading = {"delimiter": delimiter, "header": not no_header}
-    compute = predictions_of(fitted, probabilities=proba)
-    _apply(fitted, compute, (model, table, out), reading, how, quiet=quiet)
+    columns_of = partial(predictions_of, probabilities=proba)
+    _apply(columns_of, (model, table, out), reading, how, quiet=quiet)
 
 
 def _apply(
-    fitted: Any,
-    compute: Compute,
+    columns_of: Callable[[Any], Any],
     paths: tuple[Path, Path, Path],
     reading: dict[str, Any],
     how: dict[str, Any],
     *,
     quiet: bool,
 ) -> None:
-    """Run a model over a file."""
+    """Run a model over a file; what is wrong with the files is told before the model is loaded."""
+    from featurewright.cli import display
+    from featurewright.cli.applying import apply_model
+    from featurewright.cli.kinds import NULLS
+    from featurewright.cli.sinks import STANDARD_OUTPUT, check_output
+    from featurewright.cli.sources import open_table
+
     model, table, out = paths
+    check_model_path(model)
     source = open_table(table, **reading)
     if out != STANDARD_OUTPUT:
         check_output(out, table, model)
+    if how["nulls"] is None:
+        how["nulls"] = NULLS
+    fitted = load_model(model)
+    compute = columns_of(fitted)
     console = error_console()
     watched = console.is_terminal and not quiet
     with console.status("reading …") if watched else nullcontext() as shown:

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import polars as pl
 import typer
-from rich.console import Console
 
 import featurewright
-from featurewright.cli import display
-from featurewright.cli.fitting import TrainingTable, fit_model, watching
-from featurewright.cli.options import Debug, ending_well, error_console, write_sql
-from featurewright.cli.problems import UserError
-from featurewright.cli.sinks import unfinished, write_text
-from featurewright.datasets import load_airfoil
-from featurewright.report import summarize, write_report
-from featurewright.report.summary import ESTIMATORS
+from featurewright.cli.errors import UserError, ending_well
+from featurewright.cli.options import Debug, error_console, write_sql
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import Console
 
 FOLDER = Path("featurewright-demo")
 TARGET = "sound_level"
@@ -43,6 +38,13 @@ def demo(
     """Show the whole job on a real table that comes with the package: about a minute."""
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file, but a folder to write to is expected: choose another.")
+    import polars as pl
+    from rich.console import Console
+
+    from featurewright.cli import display
+    from featurewright.cli.fitting import TrainingTable, fit_model, watching
+    from featurewright.report import summarize
+
     console = Console()
     started = time.perf_counter()
     X, y = _table()
@@ -105,12 +107,18 @@ def demo(
 
 def _table() -> tuple[pl.DataFrame, Any]:
     """Read the bundled table."""
+    import polars as pl
+
+    from featurewright.datasets import load_airfoil
+
     airfoil: Any = load_airfoil()
     return pl.DataFrame(airfoil.data, schema=list(airfoil.feature_names)), airfoil.target
 
 
 def _split(n_rows: int, seed: int) -> tuple[Any, Any]:
     """Put a third of the rows aside."""
+    import numpy as np
+
     order = np.random.RandomState(seed).permutation(n_rows)
     n_test = n_rows // 3
     return np.sort(order[n_test:]), np.sort(order[:n_test])
@@ -118,6 +126,8 @@ def _split(n_rows: int, seed: int) -> tuple[Any, Any]:
 
 def _explain(console: Console, title: str, text: str) -> None:
     """Say what comes next."""
+    from featurewright.cli import display
+
     console.print()
     console.print(display.plain(title, style="bold cyan"))
     console.print(display.plain(text, 1000))
@@ -131,7 +141,11 @@ def _show_proof(
     seed: int,
 ) -> None:
     """Compare models with and without the features on rows nothing has seen."""
+    import numpy as np
+
     from featurewright.auto.estimators import few_threads, standard_estimator
+    from featurewright.cli import display
+    from featurewright.report.summary import ESTIMATORS
 
     (X, y), (train, test) = table, rows
     before = X[train].to_numpy(), X[test].to_numpy()
@@ -162,6 +176,11 @@ def _show_proof(
 
 def _write(model: Any, X: pl.DataFrame, y: Any, out: Path) -> list[tuple[Path, str]]:
     """Write the table, the model, the report and the SQL."""
+    import polars as pl
+
+    from featurewright.cli.sinks import unfinished, write_text
+    from featurewright.report import write_report
+
     out.mkdir(parents=True, exist_ok=True)
     files = [
         (out / "airfoil.csv", "the table"),

@@ -5,26 +5,16 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 import featurewright
-from featurewright.cli import catalogue, display
-from featurewright.cli.fitting import (
-    choose_task,
-    fit_model,
-    later_folds,
-    notices_of_time,
-    training_table,
-    watching,
-)
-from featurewright.cli.kinds import NULLS, commas_in_numbers, find_types, nearly_numbers
+from featurewright.cli.errors import UserError, did_you_mean, ending_well
 from featurewright.cli.options import (
+    DIALECT,
     Debug,
     Delimiter,
-    Dialect,
     Estimator,
     Json,
     NoHeader,
@@ -32,17 +22,15 @@ from featurewright.cli.options import (
     Quiet,
     Table,
     Task,
-    ending_well,
     error_console,
     print_json,
     slim,
     tell_encoding,
     write_sql,
 )
-from featurewright.cli.problems import UserError, did_you_mean
-from featurewright.cli.sinks import check_output, write_text
-from featurewright.cli.sources import open_table
-from featurewright.report import summarize, write_report
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 WRITING: dict[str, Any] = {"rich_help_panel": "What is written"}
 EXAMPLES = (
@@ -146,9 +134,7 @@ def fit(
             **WRITING,
         ),
     ] = None,
-    dialect: Annotated[
-        Dialect, typer.Option(help="For which database.", **WRITING)
-    ] = Dialect.DUCKDB,
+    dialect: Annotated[str, typer.Option(**DIALECT, **WRITING)] = "duckdb",
     seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0, metavar="N")] = 0,
     jobs: Annotated[
         int, typer.Option(help="Threads; -1 for one per core.", metavar="N", callback=_threads)
@@ -165,6 +151,21 @@ def fit(
     Every score comes from rows that were not used to find the features. If nothing helps, the
     answer is to keep the original columns.
     """
+    from rich.console import Console
+
+    from featurewright.cli import display
+    from featurewright.cli.fitting import (
+        choose_task,
+        fit_model,
+        later_folds,
+        notices_of_time,
+        training_table,
+        watching,
+    )
+    from featurewright.cli.kinds import NULLS, commas_in_numbers, find_types, nearly_numbers
+    from featurewright.cli.sinks import write_text
+    from featurewright.cli.sources import open_table
+
     outputs = _outputs(table, out, report, sql)
     tried = _methods(methods)
     console = error_console()
@@ -177,7 +178,7 @@ def fit(
         tell_encoding(source, console)
     _check_header(frame.columns, target, no_header)
     training = training_table(frame, target, drop=drop or (), groups=groups, order=order_by)
-    cv = folds if order_by is None else later_folds(folds, training.X.height, training.together)
+    cv = folds if order_by is None else later_folds(folds, training.X.height, training.most_at_once)
     training.y, model_for = choose_task(training.y, task.value, estimator.value, seed)
     if not quiet:
         notices = [*nearly_numbers(frame), *commas_in_numbers(texts, frame)]
@@ -196,6 +197,8 @@ def fit(
             random_state=seed,
             n_jobs=jobs,
         )
+    from featurewright.report import summarize, write_report
+
     # What may be refused comes last, so that a long search is not lost.
     if out is not None:
         featurewright.save(model, out)
@@ -207,7 +210,7 @@ def fit(
     elif not quiet:
         display.show_result(Console(), summary)
     if sql is not None:
-        write_text(sql, write_sql(model, "my_table", dialect.value))
+        write_text(sql, write_sql(model, "my_table", dialect))
     if not quiet and not as_json:
         for path in outputs:
             display.say(console, f"Written: {path}")
@@ -217,7 +220,9 @@ def fit(
 
 
 def _outputs(table: Path, *paths: Path | None) -> list[Path]:
-    """List the files to write; refuse places that cannot be written before any work."""
+    """Return the files to write; refuse places that cannot be written before any work."""
+    from featurewright.cli.sinks import check_output
+
     for path, package in zip(paths, ("skops", "jinja2", "sqlglot"), strict=True):
         if path is not None and importlib.util.find_spec(package) is None:
             raise UserError(
@@ -243,6 +248,8 @@ def _check_header(columns: list[str], target: list[str], no_header: bool) -> Non
 
 def _tell_table(console: Console, training: Any, target: list[str], notices: Iterable[str]) -> None:
     """Say what was read."""
+    from featurewright.cli import display
+
     for notice in notices:
         console.print(display.plain(notice, style="yellow"))
     rows, columns = training.X.shape
@@ -258,6 +265,8 @@ def _tell_table(console: Console, training: Any, target: list[str], notices: Ite
 
 def _methods(given: str) -> Any:
     """Read a list of methods."""
+    from featurewright.cli import catalogue
+
     if given in {"all", "readable"}:
         return given
     names = [name.strip() for name in given.split(",") if name.strip()]

@@ -6,24 +6,20 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from featurewright.cli import catalogue, display
+from featurewright.cli.errors import ending_well
 from featurewright.cli.options import (
+    DIALECT,
     Debug,
-    Dialect,
     Json,
     Model,
     Quiet,
-    ending_well,
     error_console,
     load_model,
     print_json,
     slim,
     write_sql,
 )
-from featurewright.cli.sinks import STANDARD_OUTPUT, check_output, write_text
-from featurewright.report import summarize, write_report
 
 INSPECT_EXAMPLES = (
     "featurewright inspect features.fw",
@@ -39,6 +35,11 @@ REPORT_EXAMPLES = ("featurewright report features.fw -o report.html",)
 @ending_well
 def inspect(model: Model, as_json: Json = False, debug: Debug = False) -> None:
     """Show what a model holds: formulas, gains, every method that was tried."""
+    from rich.console import Console
+
+    from featurewright.cli import display
+    from featurewright.report import summarize
+
     fitted = load_model(model)
     console = Console()
     if hasattr(fitted, "results_"):
@@ -81,7 +82,7 @@ def sql(
     table: Annotated[
         str, typer.Option(help="The table the columns are in.", metavar="NAME")
     ] = "my_table",
-    dialect: Annotated[Dialect, typer.Option(help="For which database.")] = Dialect.DUCKDB,
+    dialect: Annotated[str, typer.Option(**DIALECT)] = "duckdb",
     key: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,18 +100,23 @@ def sql(
     debug: Debug = False,
 ) -> None:
     """Write the features of a model as a SELECT that gives the same columns in a database."""
+    from featurewright.cli import display
+    from featurewright.cli.sinks import STANDARD_OUTPUT, check_output, write_text
+
+    to_file = None if out is None or out == STANDARD_OUTPUT else out
+    if to_file is not None:
+        check_output(to_file, model)
     fitted = load_model(model)
     more: dict[str, Any] = {"key": key} if key else {}
     if predict:
         more["output"] = "predict"
-    text = write_sql(fitted, table, dialect.value, **more)
-    if out is None or out == STANDARD_OUTPUT:
+    text = write_sql(fitted, table, dialect, **more)
+    if to_file is None:
         typer.echo(text, nl=False)
         return
-    check_output(out, model)
-    write_text(out, text)
+    write_text(to_file, text)
     if not quiet:
-        display.say(error_console(), f"Written: {out}")
+        display.say(error_console(), f"Written: {to_file}")
 
 
 @ending_well
@@ -123,8 +129,12 @@ def report(
     debug: Debug = False,
 ) -> None:
     """Write one HTML page about a model: verdict, scores, formulas, methods; no network needed."""
-    fitted = load_model(model)
+    from featurewright.cli import display
+    from featurewright.cli.sinks import check_output
+    from featurewright.report import write_report
+
     check_output(out, model)
+    fitted = load_model(model)
     write_report(fitted, out, model_file=model.name)
     if not quiet:
         display.say(error_console(), f"Written: {out}")
@@ -133,9 +143,15 @@ def report(
 @ending_well
 def methods(as_json: Json = False, debug: Debug = False) -> None:
     """List the methods: what each one does and when it pays."""
+    from featurewright.cli import catalogue
+
     if as_json:
         print_json(catalogue.as_dicts())
         return
+    from rich.console import Console
+
+    from featurewright.cli import display
+
     console = Console()
     table = display.table_of("Methods", "name", "gives", "what it does", "when it pays")
     for method in catalogue.METHODS:

@@ -1,4 +1,4 @@
-"""The container of a model file: a zip archive of few kinds of members, read within limits."""
+"""The container of a model file: a zip archive of a few kinds of members, read within limits."""
 
 from __future__ import annotations
 
@@ -10,20 +10,18 @@ import zlib
 from collections.abc import Iterable
 from typing import IO
 
-from featurewright.export.stored.errors import ModelFileError, broken
-
 DOCUMENT = "model.json"
 MAX_BYTES = 2**32
 _MAX_DOCUMENT = 2**28
 _NAME = re.compile(r"model\.json|arrays/\d{1,9}\.npy|foreign/\d{1,9}\.skops")
-# A file may grow by so much when it is unpacked. What would grow more is saved as it is.
+# Most that unpacking may multiply the size of a file. `save` does not compress beyond it.
 _MAX_RATIO = 200
 _FREE = 2**26
 _LEVEL = 1  # higher ones take several times as long for a few per cent
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model always gives the same bytes
 _LOCAL_HEADER = 30
 _ENCRYPTED = 1
-# All that zipfile and zlib raise on damaged archives.
+# What zipfile and zlib raise on damaged archives.
 DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -31,6 +29,7 @@ DAMAGE = (
     EOFError,
     IndexError,
     KeyError,
+    MemoryError,
     NotImplementedError,
     OverflowError,
     RuntimeError,
@@ -39,13 +38,39 @@ DAMAGE = (
 )
 
 
+class ModelFileError(ValueError):
+    """A file that is not a model file, is damaged, or holds what this version cannot read.
+
+    Examples
+    --------
+    >>> import io
+    >>> from featurewright.export import ModelFileError, load
+    >>> try:
+    ...     load(io.BytesIO(b"not a model"))
+    ... except ModelFileError as error:
+    ...     print(str(error).partition("; ")[0])
+    Cannot load the model: it is no whole model file (File is not a zip file)
+    """
+
+
+def broken(what: str, advice: str = "save it again") -> ModelFileError:
+    """Return the error for content that no file written by `save` has."""
+    return ModelFileError(f"{what}; {advice}")
+
+
+def reason(error: BaseException) -> str:
+    """Return the message of an error as one short printable line without a full stop."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return "".join(c if c.isprintable() else "?" for c in text)[:160].rstrip(".")
+
+
 def array_name(number: int) -> str:
-    """Name the member of an array."""
+    """Return the member name of an array."""
     return f"arrays/{number}.npy"
 
 
 def foreign_name(number: int) -> str:
-    """Name the member of an estimator of another library."""
+    """Return the member name of an estimator of another library."""
     return f"foreign/{number}.skops"
 
 
@@ -69,12 +94,12 @@ def _write(file: IO[bytes], members: list[tuple[str, bytes]], method: int) -> No
 
 
 def allowed_bytes(file_size: int) -> int:
-    """Give the number of bytes that a file of some size may unpack to."""
+    """Return the number of bytes that a file of a given size may unpack to."""
     return _MAX_RATIO * file_size + _FREE
 
 
 class Archive:
-    """An archive whose members are known to be small enough before any is read.
+    """An archive whose members are checked to be small enough before any is read.
 
     Parameters
     ----------
@@ -90,8 +115,8 @@ class Archive:
             file.seek(0)
             self._zip = zipfile.ZipFile(file)
         except DAMAGE as error:
-            reason = f"it is no whole model file ({_reason(error)})"
-            raise broken(reason, "give a file that save or fit --out wrote") from error
+            what = f"it is no whole model file ({reason(error)})"
+            raise broken(what, "give a file that save or fit --out wrote") from error
         self._members = {info.filename: info for info in self._zip.infolist()}
         self._check(self._zip.infolist(), max_bytes)
 
@@ -122,14 +147,14 @@ class Archive:
             with self._zip.open(info) as member:
                 data = member.read()
         except DAMAGE as error:
-            raise broken(f"its member {name!r} is damaged ({_reason(error)})") from error
+            raise broken(f"its member {name!r} is damaged ({reason(error)})") from error
         if len(data) != info.file_size:
             raise broken(f"its member {name!r} is shorter than it says")
         return data
 
 
 def check_sizes(members: list[zipfile.ZipInfo], file_size: int, max_bytes: int) -> None:
-    """Refuse archives that unpack to more than is sensible, by what they say of themselves."""
+    """Refuse archives whose directory says that they unpack to more than is sensible."""
     total = sum(info.file_size for info in members)
     if total > max_bytes:
         raise ModelFileError(
@@ -147,8 +172,3 @@ def check_sizes(members: list[zipfile.ZipInfo], file_size: int, max_bytes: int) 
         if info.header_offset < end:
             raise broken("its members overlap")
         end = info.header_offset + _LOCAL_HEADER + info.compress_size
-
-
-def _reason(error: BaseException) -> str:
-    """Give the words of an error without the full stop."""
-    return str(error).rstrip(".") or type(error).__name__

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import tokenize
 from math import prod
 from typing import Any
 
@@ -11,34 +10,24 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
-from featurewright.export.stored.errors import broken
+from featurewright.export.stored.archive import ModelFileError, broken
 
 # Booleans, numbers, bytes, text, durations and dates: whatever needs no pickle.
 KINDS = "biufcSUmM"
 _MAX_DIMENSIONS = 8
-# What reading a header that is none may raise: it is parsed as a literal.
-_TROUBLE = (
-    EOFError,
-    MemoryError,
-    RecursionError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-    tokenize.TokenError,
-)
 
 
 def write_array(array: npt.NDArray[Any]) -> bytes:
-    """Give the .npy bytes of an array."""
+    """Return the .npy bytes of an array."""
     file = io.BytesIO()
     npy.write_array(file, array, allow_pickle=False)
     return file.getvalue()
 
 
 def read_array(data: bytes, where: str) -> npt.NDArray[Any]:
-    """Read an array; it is writable, aligned and in the byte order of the machine.
+    """Read an array that is writable, aligned and in the byte order of the machine.
 
-    Compiled code is compiled for writable arrays, and would be so again for others.
+    Kernels are compiled for writable arrays, and would be compiled again for read-only ones.
     """
     file = io.BytesIO(data)
     try:
@@ -47,16 +36,21 @@ def read_array(data: bytes, where: str) -> npt.NDArray[Any]:
             raise broken(f"{where} has the unknown .npy version {version}")
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(file)
-    except _TROUBLE as error:
+    except ModelFileError:
+        raise
+    except Exception as error:  # NumPy parses the header as a literal, which fails in many ways
         raise broken(f"{where} has no valid .npy header") from error
     check_dtype(dtype, where)
-    if len(shape) > _MAX_DIMENSIONS or any(n < 0 for n in shape):
+    if len(shape) > _MAX_DIMENSIONS or any(type(n) is not int or n < 0 for n in shape):
         raise broken(f"{where} has the impossible shape {shape}"[:200])
     if prod(shape) * dtype.itemsize != len(data) - file.tell():
         raise broken(f"{where} does not have as many values as it says")
-    flat = np.frombuffer(data, dtype, offset=file.tell())
-    array = flat.reshape(shape, order="F" if fortran else "C")
-    return np.array(array, dtype=dtype.newbyteorder("="), order="K", copy=True)
+    try:
+        flat = np.frombuffer(data[file.tell() :], dtype)
+        array = flat.reshape(shape, order="F" if fortran else "C")
+        return np.array(array, dtype=dtype.newbyteorder("="), order="K", copy=True)
+    except ValueError as error:  # such as a shape of zeros and of numbers that overflow
+        raise broken(f"{where} has the impossible shape {shape}"[:200]) from error
 
 
 def check_dtype(dtype: np.dtype[Any], where: str) -> None:

@@ -1,29 +1,42 @@
-"""Whether the parts of a loaded model agree with each other."""
+"""Whether the parts of a loaded model agree with each other.
+
+Compiled code tests no bounds, so whatever it will be given is checked here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from featurewright.auto.originals import Originals
-from featurewright.auto.parts import Part
-from featurewright.auto.reading import TableReader
-from featurewright.engine.forest import Forest
-from featurewright.estimators.points import Points
-from featurewright.export.stored.errors import broken
-from featurewright.expressions import Domain
-from featurewright.landmarks.runs import One, Several
-from featurewright.landmarks.similarity import KERNELS, LandmarkMap, Similarity
-from featurewright.recursive.inputs import Inputs
-from featurewright.tables import Schema
+from featurewright.export.stored.archive import broken
+from featurewright.expressions import OPERATORS, Domain, Operator, operator_opcode
+from featurewright.expressions.builtin import IS
+from featurewright.expressions.opcodes import END, MAX_OPCODE, symbol_opcode, symbol_parameter
+from featurewright.expressions.operators import MAX_ARITY
 
+if TYPE_CHECKING:
+    from featurewright.auto.originals import Originals
+    from featurewright.auto.parts import Part
+    from featurewright.auto.reading import TableReader
+    from featurewright.engine.forest import Forest
+    from featurewright.estimators.points import Points
+    from featurewright.landmarks.runs import One, Several
+    from featurewright.landmarks.similarity import LandmarkMap, Similarity
+    from featurewright.recursive.inputs import Inputs
+    from featurewright.tables import MultiTarget, Schema
+
+Integers = npt.NDArray[np.int64]
+_Stacks = tuple[Integers, Integers, Integers]  # domains, columns, and how many there are
 _LABELS = (str, bytes, bool, int, float)
 _PARTS = (
     *("year", "month", "day", "weekday", "hour", "minute", "days"),
     *("seconds", "difference"),
 )
+_PART_KINDS = ("formula", "landmark", "component", "path", "score", "vote")
 _BY_NODE = ("left", "threshold", "is_level", "missing_left", "gain", "n_rows", "depth")
 _BY_NODE_WIDE = ("programs", "operator_weights", "operator_counts")
 
@@ -32,6 +45,11 @@ def demand(condition: Any, what: str) -> None:
     """Refuse a file in which something does not hold."""
     if not condition:
         raise broken(what)
+
+
+def all_finite(*arrays: Any) -> bool:
+    """Whether arrays of numbers hold neither NaN nor infinity."""
+    return all(bool(np.isfinite(array).all()) for array in arrays)
 
 
 def check_schema(schema: Schema) -> None:
@@ -101,6 +119,15 @@ def check_trees(forest: Forest) -> None:
     demand(np.all(np.diff(by_number) >= 0), "the leaves of a tree do not follow each other")
 
 
+def check_outputs(target: MultiTarget) -> None:
+    """Refuse several targets whose classes are not one array each."""
+    demand(
+        all(isinstance(classes, np.ndarray) and classes.ndim == 1 for classes in target.classes)
+        and len(target.classes) > 0,
+        "the classes of several targets are not one column each",
+    )
+
+
 def check_points(points: Points) -> None:
     """Refuse coordinates that do not come from columns."""
     n_columns, numbers = len(points.fill), points.numbers
@@ -112,10 +139,14 @@ def check_points(points: Points) -> None:
         and len(points.names) == len(numbers) + sum(levels for _, levels in points.labels),
         "the coordinates of points do not fit their columns",
     )
-    scale = getattr(points, "scale", None)
+    scale = getattr(points, "scale", np.ones(len(points.names)))
     demand(
-        scale is None or scale.shape == (len(points.names),),
+        scale.shape == (len(points.names),),
         "the coordinates of points do not fit their scale",
+    )
+    demand(
+        all_finite(points.fill, scale) and np.all(scale != 0),
+        "the fills or the scale of points are not finite numbers",
     )
 
 
@@ -124,16 +155,20 @@ def check_inputs(inputs: Inputs) -> None:
     check_points(inputs)
     shape = (len(inputs.names),)
     demand(
-        inputs.shift.shape == shape and inputs.factor.shape == shape,
+        inputs.shift.shape == shape
+        and inputs.factor.shape == shape
+        and all_finite(inputs.shift, inputs.factor),
         "the scale of columns does not fit the columns",
     )
 
 
 def check_similarity(similarity: Similarity) -> None:
     """Refuse kernels that are not known by name, and parameters that they do not have."""
+    from sklearn.metrics.pairwise import kernel_metrics
+
     numbers = similarity.params.values()
     demand(
-        similarity.metric in KERNELS
+        similarity.metric in kernel_metrics()
         and not similarity.batched
         and set(similarity.params) <= {"gamma", "degree", "coef0"}
         and all(number is None or isinstance(number, (int, float)) for number in numbers),
@@ -151,6 +186,12 @@ def check_landmarks(features: LandmarkMap) -> None:
         and (origin is None or origin.shape == shape[1:]),
         "the landmarks do not fit the coordinates of points",
     )
+    demand(
+        all_finite(features.landmarks, 0.0 if origin is None else origin),
+        "the landmarks are not finite numbers",
+    )
+    # A kernel that has other parameters than it takes fails here.
+    features.similarity.block(features.landmarks[:1], features.landmarks[:1])
 
 
 def check_member(member: One) -> None:
@@ -165,6 +206,11 @@ def check_members(members: Several) -> None:
     demand(
         members.members and len(votes) == len(members.members),
         "the members of an ensemble are not as many as their votes",
+    )
+    weights = getattr(members, "weights", (1.0,))
+    demand(
+        all_finite(weights) and min(weights) >= 0 and sum(weights) > 0,
+        "the votes of an ensemble are not positive numbers",
     )
 
 
@@ -204,6 +250,11 @@ def check_originals(originals: Originals) -> None:
         ),
         "the original columns are not computed in a known way",
     )
+    numbers = [number for _, _, number in originals.steps]
+    demand(
+        all_finite(numbers, *originals.frequencies.values()),
+        "an original column is filled with a number that is not finite",
+    )
 
 
 def check_part(part: Part) -> None:
@@ -211,6 +262,8 @@ def check_part(part: Part) -> None:
     shape = (len(part.names),)
     demand(
         all(array.shape == shape for array in (part.keep, part.fill, part.low, part.high))
+        and all_finite(part.fill, part.low, part.high)
+        and part.kind in _PART_KINDS
         and (
             len(part.features) == len(part.names)
             if part.transformer is None
@@ -218,3 +271,81 @@ def check_part(part: Part) -> None:
         ),
         "the columns of a part are not as many as their names",
     )
+
+
+# Programs ---------------------------------------------------------------------------------------
+
+
+class _Table:
+    """Inputs and output of each opcode; an arity of 0 marks opcodes that do not exist."""
+
+    def __init__(self, operators: Sequence[Operator]) -> None:
+        from featurewright.engine.compiled_grammar import user_operators
+
+        users = user_operators(operators)
+        self.arity = np.zeros(MAX_OPCODE + 1, np.int64)
+        self.inputs = np.full((MAX_OPCODE + 1, MAX_ARITY), -1, np.int64)
+        self.output = np.full(MAX_OPCODE + 1, -1, np.int64)
+        for operator in (*OPERATORS.values(), *users):
+            opcode = operator_opcode(operator, users)
+            self.arity[opcode] = operator.arity
+            self.inputs[opcode, : operator.arity] = operator.inputs
+            self.output[opcode] = operator.output
+
+
+def check_programs(
+    programs: npt.NDArray[np.int32], schema: Schema, operators: Sequence[Operator]
+) -> None:
+    """Refuse programs that are not whole, well-typed expressions over the columns of a table.
+
+    All programs are followed at once, symbol by symbol, on stacks of domains.
+    """
+    table = _Table(operators)
+    n_programs, width = programs.shape
+    # One column more, so that a program of operators alone has something to look at.
+    stacks = np.full((n_programs, width + 1), -1, np.int64)
+    sources = np.full((n_programs, width + 1), -1, np.int64)
+    tops = np.zeros(n_programs, np.int64)
+    going = np.ones(n_programs, bool)
+    for symbols in programs.T.astype(np.int64):
+        going &= symbols != END
+        pushing = np.flatnonzero(going & (symbols >= 0))
+        _refuse_if(symbols[pushing] >= schema.n_columns, "names a column that there is not")
+        stacks[pushing, tops[pushing]] = schema.domains[symbols[pushing]]
+        sources[pushing, tops[pushing]] = symbols[pushing]
+        tops[pushing] += 1
+        rows = np.flatnonzero(going & (symbols < 0))
+        if len(rows):
+            _apply(table, schema, symbols[rows], rows, (stacks, sources, tops))
+    _refuse_if(tops != 1, "does not end with one value")
+
+
+def _apply(
+    table: _Table, schema: Schema, symbols: Integers, rows: Integers, stack: _Stacks
+) -> None:
+    """Apply one operator on each of some stacks."""
+    stacks, sources, tops = stack
+    opcodes, parameters = symbol_opcode(symbols), symbol_parameter(symbols)
+    arity = table.arity[opcodes]
+    _refuse_if(arity == 0, "applies an operator that there is not")
+    first = tops[rows] - arity
+    _refuse_if(first < 0, "applies an operator to too few values")
+    for place in range(int(arity.max())):
+        some = arity > place
+        given = stacks[rows[some], first[some] + place]
+        wanted = table.inputs[opcodes[some], place]
+        as_number = (wanted == Domain.REAL) & (given == Domain.BOOLEAN)
+        _refuse_if((given != wanted) & ~as_number, "applies an operator to values of another kind")
+    tests = opcodes == IS
+    n_levels = np.array([len(levels or ()) for levels in schema.levels], np.int64)
+    tested = sources[rows[tests], first[tests]]
+    _refuse_if(parameters[tests] >= n_levels[tested], "tests for a level that there is not")
+    _refuse_if(parameters[~tests] != 0, "has a parameter for an operator without one")
+    stacks[rows, first] = table.output[opcodes]
+    tops[rows] = first + 1
+
+
+def _refuse_if(wrong: Any, what: str) -> None:
+    """Refuse a program if any has something wrong."""
+    if np.any(wrong):
+        raise broken(f"a node's program {what}")

@@ -1,102 +1,494 @@
-"""Whether what a loaded estimator holds fits together, before any of it is used."""
+"""The estimators that a model file may hold: what each learns, and whether it fits together.
+
+Everything that a loaded estimator reads later is checked here, before any of it is used, so that a
+file that loads holds a model that works.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
+import numpy.typing as npt
+from sklearn import config_context
 from sklearn.base import is_classifier
 
-from featurewright.auto import AutoFeatures
-from featurewright.constructive.boosting import BoostedTrees
-from featurewright.engine.compiled_grammar import user_operators
-from featurewright.engine.forest import Forest
-from featurewright.estimators.base import ConstructiveLearner
-from featurewright.estimators.ensembles import GrownEnsemble
-from featurewright.export.stored.checks import demand
-from featurewright.export.stored.programs import check_programs
-from featurewright.export.stored.registry import SETTINGS
-from featurewright.expressions import Column, Feature
-from featurewright.expressions.opcodes import END
-from featurewright.landmarks.ensembles import KernelFeatureEnsemble
-from featurewright.landmarks.features import LandmarkKernelFeatures
-from featurewright.paths import ForestPathEncoder
-from featurewright.paths.encoding import number_forest
-from featurewright.recursive import RecursiveSelectiveClassifier
-from featurewright.recursive.base import RecursiveSelective
-from featurewright.tables import Schema
+from featurewright.export.stored.archive import broken, reason
+from featurewright.export.stored.checks import all_finite, check_programs, demand
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.integer[Any]]
+Kinds = Mapping[str, Any]
+
+ROUTING = "_metadata_request"  # where scikit-learn keeps what is requested
+OUTPUT = "_sklearn_output_config"  # where it keeps what set_output was told
+# They do not say whether an estimator has been fitted.
+SETTINGS = (ROUTING, OUTPUT)
+# Computed again when a model is loaded.
+DERIVED = ("_numbering",)
+_METHODS = ("fit", "score", "predict", "predict_proba", "decision_function", "transform")
+_CONTAINERS = (None, "default", "pandas", "polars")
 
 
-def settle(model: Any) -> None:
-    """Check a fitted estimator and work out again what is not in its file."""
-    learned = {name: value for name, value in vars(model).items() if name not in SETTINGS}
-    if not set(learned) - set(model.get_params(deep=False)):
+# What estimators learn --------------------------------------------------------------------------
+
+
+class Result(TypedDict):
+    """What became of one method, an entry of `results_`."""
+
+    method: str
+    status: str
+    reason: str
+    fold_scores: list[float]
+    mean: float
+    std: float
+    gain: float
+    gain_std: float
+    seconds: float
+    n_features: int | None
+
+
+class Comparison(TypedDict):
+    """Scores of one estimator, an entry of `estimator_scores_`."""
+
+    estimator: str
+    before: list[float]
+    after: list[float]
+    gain_std: float
+
+
+class Overlap(TypedDict):
+    """Another column that is much the same."""
+
+    name: str
+    rho: float
+
+
+class ColumnProfile(TypedDict):
+    """What one column looks like."""
+
+    name: str
+    quantiles: list[float]
+    distinct: int
+    discrete: bool
+    edges: list[float]
+    counts: list[list[int]]
+    means: list[float | None] | None
+    undefined: float
+    overlap: list[Overlap]
+
+
+class Profile(TypedDict):
+    """What columns look like, `profile_`."""
+
+    rows: int
+    task: str
+    classes: list[str]
+    columns: list[ColumnProfile]
+
+
+class Losses(TypedDict):
+    """Losses by recursion, `history_` of the recursive methods."""
+
+    recursion: npt.NDArray[np.integer[Any]]
+    n_columns: npt.NDArray[np.integer[Any]]
+    train_loss: npt.NDArray[np.floating[Any]]
+    validation_loss: npt.NDArray[np.floating[Any]]
+
+
+class Change(TypedDict):
+    """How much the kernel changed with more trees, an entry of an encoder's `history_`."""
+
+    n_trees: int
+    change: float
+
+
+class Learned(NamedTuple):
+    """Kinds of the attributes that a fitted estimator always has, and of those it may have."""
+
+    always: Kinds
+    sometimes: Kinds
+
+
+def _learned(always: Kinds, sometimes: Kinds | None = None) -> Learned:
+    """Add what every estimator has."""
+    named = {"feature_names_in_": npt.NDArray[np.object_], OUTPUT: dict[str, str | None]}
+    return Learned({"n_features_in_": int, **always}, {**named, **(sometimes or {})})
+
+
+def _target_kinds() -> dict[str, Any]:
+    """Return what estimators learn about a target that may hold classes or numbers."""
+    from featurewright.tables import MultiTarget
+
+    return {
+        "_outputs": MultiTarget | None,
+        "_unit": float,
+        "classes_": npt.NDArray[Any] | list[npt.NDArray[Any]],
+        "n_classes_": int | list[int],
+    }
+
+
+def _constructive_kinds() -> dict[str, Any]:
+    """Return what all estimators over constructed expressions learn."""
+    from featurewright.estimators.construction import Construction
+    from featurewright.tables import Schema
+
+    return {"_construction": Construction, "_schema": Schema}
+
+
+def _tree_kinds() -> dict[str, Any]:
+    """Return what all estimators that grow trees learn."""
+    from featurewright.engine.forest import Forest
+
+    return {
+        **_constructive_kinds(),
+        "_seed": int,
+        "feature_importances_": Floats,
+        "forest_": Forest,
+    }
+
+
+def _feature_kinds() -> dict[str, Any]:
+    """Return what all transformers to constructed features learn."""
+    from featurewright.expressions import Feature
+
+    return {"_fill": Floats, "features_": tuple[Feature, ...]}
+
+
+def _grown_kinds(*, regressor: bool) -> Learned:
+    """Return what trees and forests learn."""
+    target = _target_kinds()
+    own = ("_unit",) if regressor else ("_outputs", "classes_", "n_classes_")
+    return _learned(
+        {
+            **_tree_kinds(),
+            **_feature_kinds(),
+            **{name: target[name] for name in own},
+            "n_estimators_": int,
+        },
+        {"oob_decision_function_": Floats, "oob_prediction_": Floats, "oob_score_": float},
+    )
+
+
+def _fctree_kinds(*, regressor: bool) -> Learned:
+    """Return what FC-trees learn."""
+    always, sometimes = _grown_kinds(regressor=regressor)
+    own = {
+        "n_candidates_": int,
+        "node_operator_weights_": Floats,
+        "operator_weights_": dict[str, float],
+    }
+    return Learned({**always, **own}, sometimes)
+
+
+def _boosted_kinds(*, regressor: bool) -> Learned:
+    """Return what boosted trees learn."""
+    own = {"_unit": float, "_center": Floats, "_scale": Floats}
+    return _learned(
+        {
+            **_tree_kinds(),
+            **_feature_kinds(),
+            **(own if regressor else {"classes_": npt.NDArray[Any]}),
+            "_groups": int,
+            "_start": Floats,
+            "n_iter_": int,
+            "n_scores_": int,
+            "train_score_": Floats,
+            "validation_score_": Floats,
+        }
+    )
+
+
+def _batch_kinds() -> Learned:
+    """Return what the batch constructor learns."""
+    always = {**_constructive_kinds(), **_feature_kinds(), "n_candidates_": int}
+    return _learned(always, _target_kinds())
+
+
+def _encoder_kinds() -> Learned:
+    """Return what path encoders learn."""
+    own = {
+        "_salts": npt.NDArray[np.uint64],
+        "history_": list[Change],
+        "n_estimators_": int,
+        "n_nodes_": int,
+    }
+    return _learned({**_tree_kinds(), **own}, _target_kinds())
+
+
+def _landmark_kinds() -> Learned:
+    """Return what landmark features learn."""
+    from featurewright.landmarks.similarity import LandmarkMap
+    from featurewright.tables import Schema
+
+    return _learned(
+        {
+            "_map": LandmarkMap,
+            "_schema": Schema,
+            "landmark_rows_": Rows,
+            "landmarks_": npt.NDArray[np.floating[Any]],
+            "width_": float | None,
+        }
+    )
+
+
+def _ensemble_kinds(*, regressor: bool) -> Learned:
+    """Return what ensembles over kernel features learn."""
+    from featurewright.landmarks.runs import Base, Run
+    from featurewright.landmarks.similarity import LandmarkMap
+    from featurewright.tables import Schema
+
+    own = {"_unit": float} if regressor else {"classes_": npt.NDArray[Any], "n_classes_": int}
+    return _learned(
+        {
+            "_base": Base,
+            "_features": LandmarkMap,
+            "_runs": tuple[Run, ...],
+            "_schema": Schema,
+            "estimators_": list[tuple[Any, ...]],
+            "landmark_rows_": list[Rows],
+            "n_runs_": int,
+            "width_": float | None,
+            **own,
+        }
+    )
+
+
+def _recursive_kinds(**own: Any) -> Learned:
+    """Return what the recursive methods learn."""
+    from featurewright.recursive.inputs import Inputs
+    from featurewright.tables import Schema
+
+    return _learned(
+        {
+            "_inputs": Inputs,
+            "_joined": Floats,
+            "_offset": Floats,
+            "_schema": Schema,
+            "_seeds": list[int],
+            "classes_": npt.NDArray[Any] | None,
+            "history_": Losses,
+            "n_recursions_": int,
+            **own,
+        }
+    )
+
+
+def _auto_kinds() -> Learned:
+    """Return what AutoFeatures learns."""
+    from featurewright.auto.originals import Originals, OutputColumn
+    from featurewright.auto.parts import Part
+    from featurewright.auto.reading import TableReader
+    from featurewright.expressions import Feature
+
+    return _learned(
+        {
+            "baseline_score_": float,
+            "best_method_": str,
+            "columns_": tuple[OutputColumn, ...],
+            "estimator_scores_": list[Comparison],
+            "features_": list[Feature],
+            "gain_": float,
+            "gain_per_fold_": Floats,
+            "gain_std_": float,
+            "left_out_": dict[str, str],
+            "model_": object,
+            "originals_": Originals,
+            "parts_": list[Part],
+            "profile_": Profile,
+            "reader_": TableReader,
+            "results_": list[Result],
+            "score_": float,
+            "scoring_": str,
+            "target_name_": str | None,
+            "task_": str,
+        },
+        {"classes_": npt.NDArray[Any] | list[npt.NDArray[Any]]},
+    )
+
+
+# The estimators ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EstimatorSpec:
+    """Where an estimator is, what it learns, and how to check what a file says it learned."""
+
+    module: str
+    learned: Callable[[], Learned]
+    check: Callable[[Any], None]
+
+
+def get_estimator(name: str) -> Any:
+    """Import the class of an estimator."""
+    return getattr(importlib.import_module(ESTIMATORS[name].module), name)
+
+
+def estimator_name(value: Any) -> str | None:
+    """Return the public class name of one of our estimators; None for other objects.
+
+    A subclass within featurewright, such as one that shows progress, is saved as its public base.
+    """
+    if type(value).__module__.split(".")[0] != "featurewright":
+        return None
+    for base in type(value).__mro__:
+        if base.__name__ in ESTIMATORS and get_estimator(base.__name__) is base:
+            return base.__name__
+    return None
+
+
+@cache
+def learned_kinds(name: str) -> Learned:
+    """Return what an estimator learns; the classes of it are imported."""
+    return ESTIMATORS[name].learned()
+
+
+def settle(model: Any, name: str) -> None:
+    """Check a fitted estimator, and compute again what is not in its file."""
+    learned = set(vars(model)) - set(SETTINGS) - set(model.get_params(deep=False))
+    _check_output_setting(model)
+    if not learned:
         return  # not fitted
-    _need(model, "n_features_in_")
-    if isinstance(model, AutoFeatures):
-        _settle_auto(model)
-        return
-    _need(model, "_schema")
-    schema: Schema = model._schema
+    for needed in learned_kinds(name).always:
+        demand(needed in vars(model), f"{name} is fitted, but lacks {needed}")
+    _check_parameters(model)
+    ESTIMATORS[name].check(model)
+
+
+def _check_output_setting(model: Any) -> None:
+    """Refuse containers of output that scikit-learn does not know."""
+    told = vars(model).get(OUTPUT, {})
     demand(
-        model.n_features_in_ == schema.n_columns > 0
-        and len(getattr(model, "feature_names_in_", schema.names)) == schema.n_columns,
-        f"{type(model).__name__} does not have as many columns as its table",
+        set(told) <= {"transform"} and all(value in _CONTAINERS for value in told.values()),
+        "an estimator gives its output in an unknown container",
     )
-    if isinstance(model, ConstructiveLearner):
-        _settle_constructive(model, schema)
-    elif isinstance(model, KernelFeatureEnsemble):
-        _settle_ensemble(model, schema)
-    elif isinstance(model, LandmarkKernelFeatures):
-        _need(model, "_map", "landmark_rows_", "landmarks_", "width_")
-        _check_places(model._map.places, schema)
-        demand(
-            len(model.landmark_rows_) == len(model._map.landmarks),
-            "the landmarks are not as many as their rows",
-        )
-    elif isinstance(model, RecursiveSelective):
-        _settle_recursive(model, schema)
 
 
-def _need(model: Any, *names: str) -> None:
-    """Refuse a fitted estimator that lacks what it learned."""
-    for name in names:
-        demand(name in vars(model), f"{type(model).__name__} is fitted, but lacks {name}")
+def _check_parameters(model: Any) -> None:
+    """Refuse values of the parameters that fitted estimators read."""
+    from featurewright.estimators.parameters import check_jobs, flag, whole_number
+
+    check_jobs(getattr(model, "n_jobs", None))
+    for name in ("include_original", "keep_missing", "append"):
+        flag(name, getattr(model, name, False))
+    if getattr(model, "n_features_out", None) is not None:
+        whole_number("n_features_out", model.n_features_out, 1)
 
 
-def _settle_constructive(model: Any, schema: Schema) -> None:
-    """Check trees and features."""
-    _need(model, "_construction")
-    operators = model._construction.operators
-    if isinstance(model, (GrownEnsemble, BoostedTrees)):
-        _need(model, "forest_", "feature_importances_")
-        _check_forest(model.forest_, schema, operators)
-    if isinstance(model, ForestPathEncoder):
-        _need(model, "_salts", "n_nodes_", "n_estimators_")
-        demand(
-            model._salts.shape == (model.forest_.n_trees,), "the trees have no seed for chance each"
-        )
-        model._numbering = number_forest(model.forest_)
-        return
-    _need(model, "features_", "_fill")
+def _check_columns(model: Any, names: tuple[str, ...]) -> None:
+    """Check that an estimator's columns are those of its table."""
+    given = getattr(model, "feature_names_in_", names)
     demand(
-        model._fill.shape == (schema.n_columns + len(model.features_),),
-        "the features are not as many as the values that stand in for them",
+        model.n_features_in_ == len(names) > 0 and list(given) == list(names),
+        f"the columns of {type(model).__name__} are not those of its table",
     )
-    for feature in model.features_:
-        _check_feature(feature, schema, user_operators(operators))
-    if isinstance(model, BoostedTrees):
-        _need(model, "_groups", "_start", "n_scores_", "n_iter_")
-        _check_boosting(model)
-    elif isinstance(model, GrownEnsemble):
-        _check_leaves(model)
 
 
-def _check_forest(forest: Forest, schema: Schema, operators: Any) -> None:
-    """Check what the nodes of sound trees test."""
+# Trees and features -----------------------------------------------------------------------------
+
+
+def _check_grown(model: Any) -> None:
+    """Check trees and forests."""
+    _check_forest(model)
+    _check_features(model)
+    n_values = model.forest_.values.shape[1]
+    demand(model.n_estimators_ == model.forest_.n_trees, "the trees are not as many as it says")
+    if not is_classifier(model):
+        demand(n_values > 0, "the leaves hold no numbers")
+        return
+    outputs = model._outputs
+    several = [model.classes_] if outputs is None else list(outputs.classes)
+    for classes in several:
+        _check_classes(classes)
+    demand(
+        sum(len(classes) for classes in several) == n_values,
+        "the leaves do not have a share for each class",
+    )
+    numbers = [len(classes) for classes in several]
+    demand(
+        model.n_classes_ == (numbers[0] if outputs is None else numbers)
+        and (outputs is None) == isinstance(model.classes_, np.ndarray),
+        "the classes are not as many as it says",
+    )
+
+
+def _check_fctree(model: Any) -> None:
+    """Check trees with weights of operators."""
+    _check_grown(model)
+    weights = model.node_operator_weights_
+    demand(
+        weights.ndim == 2 and len(weights) in (0, len(model.forest_.left)),
+        "the weights of operators are not one row for each node",
+    )
+
+
+def _check_boosted(model: Any) -> None:
+    """Check that scores, groups of trees and leaves agree."""
+    _check_forest(model)
+    _check_features(model)
+    groups, forest = model._groups, model.forest_
+    demand(
+        groups in (1, model.n_scores_)
+        and model._start.shape == (model.n_scores_,)
+        and forest.values.shape[1] + groups - 1 == model.n_scores_
+        and forest.n_trees == groups * model.n_iter_,
+        "the trees of boosting do not fit its scores",
+    )
+    if not is_classifier(model):
+        demand(
+            model.n_scores_ == 1 and model._center.shape == model._scale.shape == (1,),
+            "the target has no scale",
+        )
+        return
+    _check_classes(model.classes_)
+    n_classes = len(model.classes_)
+    demand(
+        model.n_scores_ in (1 if n_classes == 2 else n_classes, n_classes),
+        "the scores of boosting do not fit its classes",
+    )
+
+
+def _check_batch(model: Any) -> None:
+    """Check constructed features."""
+    _check_columns(model, model._schema.names)
+    _check_features(model)
+
+
+def _check_encoder(model: Any) -> None:
+    """Check an encoder of paths, and number the nodes of its trees again."""
+    from featurewright.paths import ForestPathEncoder
+    from featurewright.paths.encoding import number_forest
+
+    _check_forest(model)
+    n_trees = model.forest_.n_trees
+    demand(
+        model._salts.shape == (n_trees,)
+        and model.n_estimators_ == n_trees
+        and model.n_nodes_ == len(model.forest_.left),
+        "an encoder does not have as many trees and seeds as it says",
+    )
+    ForestPathEncoder._check_parameters(model)
+    model._numbering = number_forest(model.forest_)
+
+
+def _check_forest(model: Any) -> None:
+    """Check what the nodes of trees test."""
+    from featurewright.expressions.opcodes import END
+
+    forest, schema = model.forest_, model._schema
+    _check_columns(model, schema.names)
+    demand(
+        model.feature_importances_.shape == (schema.n_columns,),
+        "the importances are not as many as the columns",
+    )
     inner = forest.left >= 0
     programs = forest.programs[inner]
-    check_programs(programs, schema, operators)
+    check_programs(programs, schema, model._construction.operators)
     lone = programs[:, 1] == END if programs.shape[1] > 1 else np.ones(len(programs), bool)
     tests = forest.is_level[inner] != 0
     demand(np.all(lone[tests]), "a node tests a formula for a level")
@@ -108,10 +500,24 @@ def _check_forest(forest: Forest, schema: Schema, operators: Any) -> None:
     )
 
 
-def _check_feature(feature: Feature, schema: Schema, users: Any) -> None:
+def _check_features(model: Any) -> None:
+    """Check constructed features and the constants that fill them."""
+    from featurewright.engine.compiled_grammar import user_operators
+
+    schema = model._schema
+    demand(
+        model._fill.shape == (schema.n_columns + len(model.features_),),
+        "the features are not as many as the values that stand in for them",
+    )
+    users = user_operators(model._construction.operators)
+    for feature in model.features_:
+        _check_feature(feature, schema, users)
+
+
+def _check_feature(feature: Any, schema: Any, users: Any) -> None:
     """Check that an expression is about the columns and operators of the fit."""
 
-    def column(node: Column) -> None:
+    def column(node: Any) -> None:
         demand(
             node.index < schema.n_columns
             and node.name == schema.names[node.index]
@@ -133,55 +539,20 @@ def _check_feature(feature: Feature, schema: Schema, users: Any) -> None:
     feature.expression.fold(column, call)
 
 
-def _check_boosting(model: Any) -> None:
-    """Check that scores, groups of trees and what leaves say are as many."""
-    groups, forest = model._groups, model.forest_
+def _check_classes(classes: Any) -> None:
+    """Check that there is one column of classes, each once."""
     demand(
-        groups in (1, model.n_scores_)
-        and model._start.shape == (model.n_scores_,)
-        and forest.values.shape[1] + groups - 1 == model.n_scores_
-        and forest.n_trees == groups * model.n_iter_,
-        "the trees of boosting do not fit its scores",
-    )
-    if is_classifier(model):
-        _check_classes(model)
-        n_scores = 1 if len(model.classes_) == 2 else len(model.classes_)
-        demand(
-            model.n_scores_ in (n_scores, len(model.classes_)),
-            "the scores of boosting do not fit its classes",
-        )
-    else:
-        _need(model, "_unit", "_center", "_scale")
-        demand(model._center.shape == model._scale.shape == (1,), "the target has no scale")
-
-
-def _check_leaves(model: Any) -> None:
-    """Check that leaves say something about each class."""
-    n_values = model.forest_.values.shape[1]
-    if not is_classifier(model):
-        _need(model, "_unit")
-        demand(n_values > 0, "the leaves hold no numbers")
-        return
-    _need(model, "_outputs", "n_classes_")
-    if model._outputs is None:
-        _check_classes(model)
-        n_classes = len(model.classes_)
-    else:
-        n_classes = sum(len(classes) for classes in model._outputs.classes)
-    demand(n_classes == n_values, "the leaves do not have a share for each class")
-
-
-def _check_classes(model: Any) -> None:
-    """Check that there is one column of classes."""
-    _need(model, "classes_")
-    classes = model.classes_
-    demand(
-        isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > 0,
+        isinstance(classes, np.ndarray)
+        and classes.ndim == 1
+        and len(set(classes.tolist())) == len(classes) > 0,
         "the classes are not one column",
     )
 
 
-def _check_places(points: Any, schema: Schema) -> None:
+# Points -----------------------------------------------------------------------------------------
+
+
+def _check_places(points: Any, schema: Any) -> None:
     """Check that points come from the columns of the table."""
     widths = {column: len(schema.levels[column] or ()) for column, _ in points.labels}
     demand(
@@ -191,83 +562,307 @@ def _check_places(points: Any, schema: Schema) -> None:
     )
 
 
-def _settle_ensemble(model: Any, schema: Schema) -> None:
+def _check_landmarks(model: Any) -> None:
+    """Check the features of landmarks."""
+    _check_columns(model, model._schema.names)
+    _check_places(model._map.places, model._schema)
+    demand(
+        model.landmark_rows_.shape == (len(model._map.landmarks),)
+        and model.landmarks_.shape == model._map.landmarks.shape,
+        "the landmarks are not as many as their rows",
+    )
+
+
+def _check_ensemble(model: Any) -> None:
     """Check the runs of an ensemble over kernel features."""
-    _need(model, "_runs", "_features", "_base", "estimators_")
-    base, runs, features = model._base, model._runs, model._features
+    base, runs, features, schema = model._base, model._runs, model._features, model._schema
+    _check_columns(model, schema.names)
     _check_places(features.places, schema)
     if base.places is not None:
         _check_places(base.places, schema)
     demand(
         base.schema.n_columns == schema.n_columns
         and runs
+        and len(model.landmark_rows_) == len(model.estimators_) == model.n_runs_ == len(runs)
         and len(features.landmarks) % len(runs) == 0,
         "the runs do not fit their landmarks",
     )
+    n_classes = 0
+    if is_classifier(model):
+        _check_classes(model.classes_)
+        n_classes = len(model.classes_)
+        demand(model.n_classes_ == n_classes, "the classes are not as many as it says")
+    n_landmarks = len(features.landmarks) // len(runs)
     for run in runs:
         demand(
             run.columns.ndim == 1 and np.all((run.columns >= 0) & (run.columns < base.n_columns)),
             "a run names a column that there is not",
         )
-    members = [one for run in runs for one in getattr(run.member, "members", (run.member,))]
-    if is_classifier(model):
-        _check_classes(model)
-        demand(
-            all(one.n_classes == len(model.classes_) for one in members),
-            "a member does not have the classes of its ensemble",
-        )
-    else:
-        _need(model, "_unit")
-        demand(all(one.n_classes == 0 for one in members), "a member of a regressor has classes")
+        for member in getattr(run.member, "members", (run.member,)):
+            demand(
+                member.n_classes == n_classes, "a member does not have the classes of its ensemble"
+            )
+            check_learner(member.learner, len(run.columns) + n_landmarks, n_classes)
 
 
-def _settle_recursive(model: Any, schema: Schema) -> None:
+def _check_recursive(model: Any) -> None:
     """Check the matrices of recursions."""
-    _need(model, "_inputs", "_joined", "_offset", "_seeds", "n_recursions_", "classes_")
-    _check_places(model._inputs, schema)
-    joined = model._joined
+    _check_columns(model, model._schema.names)
+    _check_places(model._inputs, model._schema)
+    joined, n_problems = model._joined, 1
+    if model.classes_ is not None:
+        _check_classes(model.classes_)
+        n_problems = 1 if len(model.classes_) == 2 else len(model.classes_)
     demand(
         joined.ndim == 2
-        and model._seeds
+        and len(model._seeds) == n_problems
+        and model.n_recursions_ >= 0
         and joined.shape[0] == len(model._inputs.names)
-        and joined.shape[1] % len(model._seeds) == 0
+        and joined.shape[1] % n_problems == 0
         and model._offset.shape == joined.shape[1:],
-        "the matrices of recursions do not fit their columns",
+        "the matrices of recursions do not fit their columns and classes",
     )
-    n_problems = 1
-    if model.classes_ is not None:
-        _check_classes(model)
-        n_problems = 1 if len(model.classes_) == 2 else len(model.classes_)
-    demand(len(model._seeds) == n_problems, "the matrices are not as many as the classes")
-    if isinstance(model, RecursiveSelectiveClassifier):
-        demand(model.classes_ is not None, "a classifier has no classes")
-        _need(model, "estimators_")
+    demand(
+        len({array.shape for array in model.history_.values()}) == 1
+        and all(array.ndim == 1 for array in model.history_.values()),
+        "the losses of recursions are not as many as the recursions",
+    )
+    demand(all_finite(joined, model._offset), "the matrices of recursions are not finite")
+
+
+def _check_recursive_transformer(model: Any) -> None:
+    """Check that the block of columns that is asked for exists."""
+    _check_recursive(model)
+    model._shown_blocks()
+
+
+def _check_recursive_classifier(model: Any) -> None:
+    """Check that there is one member for each matrix."""
+    _check_recursive(model)
+    demand(model.classes_ is not None, "a classifier has no classes")
+    demand(
+        len(model.estimators_) == len(model._seeds), "the members are not as many as the matrices"
+    )
+    for member in model.estimators_:
+        demand(hasattr(member, "predict_proba"), "a member gives no probabilities")
+        check_learner(member, model._joined.shape[1] // len(model._seeds), 2)
+
+
+def _check_never(model: Any) -> None:
+    """Refuse anything learned: it never is."""
+    demand(False, f"{type(model).__name__} has learned something")
+
+
+# Learners inside others -------------------------------------------------------------------------
+
+
+def check_learner(learner: Any, n_columns: int, n_classes: int) -> None:
+    """Check that a learner inside another one takes its columns and knows its classes.
+
+    One of ours has been checked when it was loaded. One of another library answers for two rows:
+    nobody else knows what it must hold.
+
+    Parameters
+    ----------
+    learner : estimator
+        The learner.
+    n_columns : int
+        Columns that it will get.
+    n_classes : int
+        Classes that are coded 0, 1, ...; 0 for numbers.
+    """
+    classes = getattr(learner, "classes_", None) if n_classes else None
+    if classes is not None:
+        codes = np.asarray(classes)
         demand(
-            len(model.estimators_) == len(model._seeds)
-            and all(hasattr(member, "predict_proba") for member in model.estimators_),
-            "the members are not as many as the matrices",
+            codes.ndim == 1
+            and codes.dtype.kind in "biu"
+            and len(np.unique(codes)) == len(codes)
+            and np.all((codes >= 0) & (codes < n_classes)),
+            "a member has classes that its ensemble does not have",
+        )
+    if estimator_name(learner) is not None:
+        width = getattr(learner, "n_features_in_", n_columns)
+        demand(width == n_columns, "a member takes another number of columns than it gets")
+        return
+    if n_classes and hasattr(learner, "predict_proba"):
+        shares = answer(learner, "predict_proba", n_columns)
+        n_shares = n_classes if classes is None else len(classes)
+        demand(shares.shape == (2, n_shares), "a member has no probability for each class")
+        return
+    said = answer(learner, "predict", n_columns)
+    demand(said.shape in ((2,), (2, 1)), "a member does not predict one value for each row")
+    if n_classes:
+        demand(
+            said.dtype.kind in "biu" and np.all((said >= 0) & (said < n_classes)),
+            "a member predicts classes that its ensemble does not have",
         )
 
 
-def _settle_auto(model: Any) -> None:
-    """Check the reader of a table, and that all columns are computed from what it reads."""
-    needed = ("reader_", "originals_", "parts_", "columns_", "features_", "model_", "results_")
-    _need(model, *needed, "task_", "best_method_", "score_", "baseline_score_", "gain_")
+def answer(learner: Any, method: str, n_columns: int) -> npt.NDArray[Any]:
+    """Return what an estimator of another library says of two rows; refuse one that fails."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return np.asarray(getattr(learner, method)(np.zeros((2, n_columns))))
+    except Exception as error:
+        name = type(learner).__name__
+        raise broken(f"a {name} inside it does not work ({reason(error)})") from error
+
+
+# AutoFeatures -----------------------------------------------------------------------------------
+
+
+def _check_auto(model: Any) -> None:
+    """Check that all columns are computed from the table that is read."""
     reader, schema = model.reader_, model.reader_.schema
-    steps, n_parts = model.originals_.steps, sum(len(part.names) for part in model.parts_)
+    originals, parts = model.originals_, model.parts_
+    _check_columns(model, reader.names_in)
+    n_columns = len(originals.steps) + sum(len(part.names) for part in parts)
     demand(
-        model.n_features_in_ == len(reader.names_in)
-        and len(getattr(model, "feature_names_in_", reader.names_in)) == len(reader.names_in)
-        and all(0 <= at < schema.n_columns for _, at, _ in steps)
-        and len(model.columns_) == len(steps) + n_parts,
+        len(model.columns_) == n_columns,
         "AutoFeatures does not compute as many columns as it names",
     )
-    for feature in (*model.features_, *(f for part in model.parts_ for f in part.features)):
+    for kind, at, _ in originals.steps:
+        demand(0 <= at < schema.n_columns, "an original column is not one of the table")
+        if kind == "frequency":
+            demand(
+                originals.frequencies[at].shape == (len(schema.levels[at] or ()),),
+                "the frequencies of a column are not as many as its levels",
+            )
+    for feature in (*model.features_, *(f for part in parts for f in part.features)):
         _check_feature(feature, schema, ())
-    for part in model.parts_:
-        made = part.transformer
+    for part in parts:
+        _check_part(part, schema.n_columns)
+    demand(model.task_ in _TASKS, "AutoFeatures has an unknown task")
+    demand(model.gain_per_fold_.ndim == 1, "the gains are not one for each fold")
+    _check_model(model, n_columns)
+
+
+_TASKS = ("classification", "regression", "multilabel")
+
+
+def _check_part(part: Any, n_columns: int) -> None:
+    """Check that the columns that a part takes from its transformer exist."""
+    made = part.transformer
+    if made is None:
+        return
+    demand(
+        estimator_name(made) is not None and vars(made).get("n_features_in_") == n_columns,
+        "a part of AutoFeatures does not fit its table",
+    )
+    if part.kind not in ("score", "vote"):
+        width = len(made.get_feature_names_out())
+    elif not is_classifier(made):
+        width = made.forest_.values.shape[1]
+    elif hasattr(made, "decision_function"):
+        width = made.n_scores_
+    else:
+        demand(isinstance(made.classes_, np.ndarray), "a part votes for several targets")
+        width = len(made.classes_) - (len(made.classes_) == 2)
+    demand(
+        np.all((part.keep >= 0) & (part.keep < width)),
+        "a part of AutoFeatures takes a column that there is not",
+    )
+
+
+def _check_model(model: Any, n_columns: int) -> None:
+    """Check the estimator that AutoFeatures fitted on its columns."""
+    learner = model.model_
+    demand(hasattr(learner, "predict"), "AutoFeatures has no estimator")
+    if estimator_name(learner) is not None:
         demand(
-            made is None or getattr(made, "n_features_in_", None) == schema.n_columns,
-            "a part of AutoFeatures does not fit its table",
+            getattr(learner, "n_features_in_", None) == n_columns,
+            "the estimator of AutoFeatures takes another number of columns than there are",
         )
-    demand(hasattr(model.model_, "predict"), "AutoFeatures has no estimator")
+        return
+    said = answer(learner, "predict", n_columns)
+    demand(len(said) == 2, "the estimator of AutoFeatures does not answer for each row")
+    if hasattr(learner, "predict_proba"):
+        from featurewright.auto.estimators import probabilities
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                probabilities(learner, np.zeros((2, n_columns)))
+        except Exception as error:
+            raise broken(f"the estimator of AutoFeatures fails ({reason(error)})") from error
+
+
+def _regressor(kinds: Callable[..., Learned]) -> Callable[[], Learned]:
+    return lambda: kinds(regressor=True)
+
+
+def _classifier(kinds: Callable[..., Learned]) -> Callable[[], Learned]:
+    return lambda: kinds(regressor=False)
+
+
+_TREES = "featurewright.constructive"
+ESTIMATORS = {
+    **{
+        f"Constructive{kind}{task}": EstimatorSpec(_TREES, of_task(_grown_kinds), _check_grown)
+        for kind in ("Tree", "Forest", "ExtraTrees")
+        for task, of_task in (("Classifier", _classifier), ("Regressor", _regressor))
+    },
+    "ConstructiveBoostingClassifier": EstimatorSpec(
+        _TREES, _classifier(_boosted_kinds), _check_boosted
+    ),
+    "ConstructiveBoostingRegressor": EstimatorSpec(
+        _TREES, _regressor(_boosted_kinds), _check_boosted
+    ),
+    "BatchConstructor": EstimatorSpec("featurewright.fctree", _batch_kinds, _check_batch),
+    "FCTreeClassifier": EstimatorSpec(
+        "featurewright.fctree", _classifier(_fctree_kinds), _check_fctree
+    ),
+    "FCTreeRegressor": EstimatorSpec(
+        "featurewright.fctree", _regressor(_fctree_kinds), _check_fctree
+    ),
+    "ForestPathEncoder": EstimatorSpec("featurewright.paths", _encoder_kinds, _check_encoder),
+    "LandmarkKernelFeatures": EstimatorSpec(
+        "featurewright.landmarks", _landmark_kinds, _check_landmarks
+    ),
+    "KernelFeatureEnsembleClassifier": EstimatorSpec(
+        "featurewright.landmarks", _classifier(_ensemble_kinds), _check_ensemble
+    ),
+    "KernelFeatureEnsembleRegressor": EstimatorSpec(
+        "featurewright.landmarks", _regressor(_ensemble_kinds), _check_ensemble
+    ),
+    "RecursiveSelectiveTransformer": EstimatorSpec(
+        "featurewright.recursive", _recursive_kinds, _check_recursive_transformer
+    ),
+    "RecursiveSelectiveClassifier": EstimatorSpec(
+        "featurewright.recursive",
+        lambda: _recursive_kinds(estimators_=list[Any]),
+        _check_recursive_classifier,
+    ),
+    "NeverMember": EstimatorSpec(
+        "featurewright.recursive.members", lambda: Learned({}, {}), _check_never
+    ),
+    "AutoFeatures": EstimatorSpec("featurewright.auto", _auto_kinds, _check_auto),
+}
+
+
+# Metadata routing -------------------------------------------------------------------------------
+
+
+def get_requests(model: Any) -> dict[str, dict[str, Any]]:
+    """Return the metadata that methods request, as `set_fit_request` and the like were told."""
+    if ROUTING not in vars(model):
+        return {}
+    request = vars(model)[ROUTING]
+    asked = {name: dict(getattr(request, name).requests) for name in _METHODS}
+    return {name: told for name, told in asked.items() if told}
+
+
+def set_requests(model: Any, requests: Any) -> None:
+    """Set the metadata that methods request."""
+    try:
+        with config_context(enable_metadata_routing=True):
+            for name, told in dict(requests).items():
+                if name not in _METHODS or any(
+                    not isinstance(alias, (str, bool, type(None))) for alias in dict(told).values()
+                ):
+                    raise broken("an estimator requests metadata in an unknown way")
+                getattr(model, f"set_{name}_request")(**told)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise broken("an estimator requests metadata that it does not take") from error

@@ -9,14 +9,31 @@ from typing import Any
 import numpy as np
 
 from featurewright.export.stored import arrays
-from featurewright.export.stored.archive import Archive, array_name, foreign_name
-from featurewright.export.stored.errors import ModelFileError, broken
+from featurewright.export.stored.archive import (
+    Archive,
+    ModelFileError,
+    array_name,
+    broken,
+    foreign_name,
+    reason,
+)
 from featurewright.export.stored.foreign import load_foreign
-from featurewright.export.stored.kinds import check_fields
-from featurewright.export.stored.models import settle
-from featurewright.export.stored.registry import ATTRIBUTES, CHOICES, ESTIMATORS, RECORDS
-from featurewright.export.stored.routing import set_requests
-from featurewright.expressions import Call, Domain, Operator, get_operator
+from featurewright.export.stored.models import (
+    ESTIMATORS,
+    estimator_name,
+    get_estimator,
+    learned_kinds,
+    set_requests,
+    settle,
+)
+from featurewright.export.stored.registry import (
+    CHOICES,
+    RECORDS,
+    check_fields,
+    get_choices,
+    get_record,
+)
+from featurewright.expressions import Domain, Operator, get_operator
 
 # An object that is used in many places counts as often: ten levels of ten are many billions.
 _MAX_SIZE = 10**8
@@ -24,7 +41,7 @@ _MAX_EXPRESSION = 400  # objects of an expression: one of 31 symbols, the longes
 _FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 _KEYS = (str, int, float, bool, bytes, np.generic, type(None))
 _PLAIN = (type(None), bool, int, float, str)
-# What looking at very odd values may raise.
+# What checks may raise on values that no model has.
 _ODD = (
     ArithmeticError,
     AttributeError,
@@ -34,8 +51,6 @@ _ODD = (
     TypeError,
     ValueError,
 )
-# Parameters that some estimators had in earlier versions, where only None was allowed.
-_RETIRED_PARAMETERS = ("class_weight",)
 _TWISTER = 624  # words of the state of the Mersenne twister
 
 
@@ -49,7 +64,7 @@ def parse_document(data: bytes) -> dict[str, Any]:
             parse_float=_finite,
         )
     except (ValueError, RecursionError) as error:
-        raise broken(f"its document is not valid JSON ({str(error)[:80]})") from error
+        raise broken(f"its document is not valid JSON ({reason(error)})") from error
     if not isinstance(document, dict):
         raise broken("its document is not a JSON object")
     return document
@@ -77,7 +92,7 @@ def _finite(text: str) -> float:
 
 
 class Reader:
-    """Builds the nodes of a document one after the other."""
+    """Builds the nodes of a document one after the other; see `writing` for what they are."""
 
     def __init__(self, archive: Archive, trusted: Sequence[str], max_bytes: int) -> None:
         self._archive, self._trusted, self._max_bytes = archive, trusted, max_bytes
@@ -104,7 +119,7 @@ class Reader:
         }
 
     def read(self, nodes: Any, model: Any) -> Any:
-        """Build all nodes and give the model; every member must have been used."""
+        """Build all nodes and return the model; every member must have been used."""
         for node in _expect(nodes, list, "its nodes"):
             self._size = 1
             kind = _expect(node, dict, "a node").get("kind")
@@ -122,12 +137,12 @@ class Reader:
         if self._archive.names - expected != {"model.json"}:
             raise broken("it has members that its document does not name")
         found = self._value(model)
-        if type(found) not in ESTIMATORS.values():
+        if estimator_name(found) is None:
             raise broken("it does not hold one of featurewright's estimators")
         return found
 
     def _value(self, value: Any) -> Any:
-        """Give what a JSON value stands for."""
+        """Return what a JSON value stands for."""
         if type(value) in _PLAIN:
             return value
         number = value[0] if type(value) is list and len(value) == 1 else None
@@ -194,8 +209,8 @@ class Reader:
 
     def _choice(self, node: Mapping[str, Any]) -> Any:
         name, value = node["class"], node["value"]
-        choices = CHOICES.get(name) if isinstance(name, str) else None
-        for choice in choices or ():
+        choices = get_choices(name) if isinstance(name, str) and name in CHOICES else ()
+        for choice in choices:
             if type(value) in (int, str) and choice.value == value:
                 return choice
         raise broken("one of several choices is unknown")
@@ -240,11 +255,11 @@ class Reader:
         name = node["class"]
         if not isinstance(name, str) or name not in RECORDS:
             raise broken(f"it names the unknown class {str(name)[:80]!r}")
-        record, fields = RECORDS[name], self._fields(node["fields"])
+        record, fields = get_record(name), self._fields(node["fields"])
         if set(fields) != set(record.kinds):
             raise broken(f"a {name} has other fields than it should")
         check_fields(name, fields, record.kinds)
-        if record.made is Call and self._size > _MAX_EXPRESSION:
+        if name == "Call" and self._size > _MAX_EXPRESSION:
             raise broken("an expression is too long")
         try:
             made = record.build(**fields)
@@ -252,7 +267,7 @@ class Reader:
         except ModelFileError:
             raise
         except _ODD as error:
-            raise broken(f"a {name} cannot be what it says ({str(error)[:200]})") from error
+            raise broken(f"a {name} cannot be what it says ({reason(error)})") from error
         return made
 
     def _estimator(self, node: Mapping[str, Any]) -> Any:
@@ -260,25 +275,21 @@ class Reader:
         if not isinstance(name, str) or name not in ESTIMATORS:
             raise broken(f"it names the unknown estimator {str(name)[:80]!r}")
         parameters, learned = self._fields(node["parameters"]), self._fields(node["attributes"])
-        made = ESTIMATORS[name]
-        model = made()
-        known = model.get_params(deep=False)
-        for retired in _RETIRED_PARAMETERS:
-            if retired not in known and parameters.get(retired, retired) is None:
-                del parameters[retired]
-        unknown = [*(set(parameters) - set(known)), *(set(learned) - set(ATTRIBUTES))]
-        if unknown or set(learned) & set(known):
+        made, (always, sometimes) = get_estimator(name), learned_kinds(name)
+        kinds = {**always, **sometimes}
+        known = made().get_params(deep=False)
+        if set(parameters) - set(known) or set(learned) - set(kinds):
             raise broken(f"a {name} has other parameters or attributes than it should")
-        check_fields(name, learned, ATTRIBUTES)
+        check_fields(name, learned, kinds)
         model = made(**parameters)
         vars(model).update(learned)
         set_requests(model, _expect(node["requests"], dict, "what an estimator asks for"))
         try:
-            settle(model)
+            settle(model, name)
         except ModelFileError:
             raise
         except _ODD as error:
-            raise broken(f"the parts of a {name} do not fit together") from error
+            raise broken(f"the parts of a {name} do not agree ({reason(error)})") from error
         return model
 
     def _foreign(self, node: Mapping[str, Any]) -> Any:

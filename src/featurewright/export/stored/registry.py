@@ -1,41 +1,111 @@
-"""The classes that a model file may name, and what their fields are."""
+"""The classes that a model file may name, imported when a file first names them.
+
+A name in a file is looked up in the tables below and never imported itself.
+"""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
-from typing import Any, get_type_hints
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 
-from featurewright import auto, constructive, fctree, landmarks, paths, recursive
-from featurewright.auto.dates import TimeKind
-from featurewright.auto.originals import Originals, OutputColumn
-from featurewright.auto.parts import Part
-from featurewright.auto.reading import DerivedColumn, TableReader
-from featurewright.engine.buffers import Grammar
-from featurewright.engine.compiled_grammar import compile_operators
-from featurewright.engine.forest import Forest
-from featurewright.estimators.construction import Construction
 from featurewright.export.stored import checks
-from featurewright.export.stored.routing import ROUTING
-from featurewright.expressions import Call, Column, Domain, Feature, Operator
-from featurewright.landmarks.runs import Bag, Base, Boosted, One, Run
-from featurewright.landmarks.similarity import LandmarkMap, PointMap, Similarity
-from featurewright.recursive.inputs import Inputs
-from featurewright.recursive.members import NeverMember
-from featurewright.tables import MultiTarget, Schema
+from featurewright.export.stored.archive import broken
 
-Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+
+# Records ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """A kind of value: an instance of one of several records."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RecordSpec:
+    """Where a class of plain fields is, and what is special about it.
+
+    Parameters
+    ----------
+    module : str
+        The module that has it.
+    check : callable
+        Refuses fields that do not agree with each other.
+    build : callable or None
+        Makes an object from the fields; the class itself by default.
+    kinds : dict
+        Kinds of fields whose annotation says too little; None for a field that is not in a file.
+    """
+
+    module: str
+    check: Callable[[Any], None] = lambda value: None
+    build: Callable[..., Any] | None = None
+    kinds: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _build_construction(operators: tuple[Any, ...], **others: Any) -> Any:
+    """Compile user operators again: addresses of compiled functions belong to one process."""
+    from featurewright.engine.compiled_grammar import compile_operators
+
+    compiled = compile_operators(operators)
+    return get_record("Construction").made(operators=operators, compiled=compiled, **others)
+
+
+_GRAMMAR = {
+    "start": Integers,
+    "n_distinct": Integers,
+    "symbol": npt.NDArray[np.int32],
+    "following": npt.NDArray[np.int32],
+    "n_levels": Integers,
+}
+RECORDS = {
+    "Schema": RecordSpec("featurewright.tables", checks.check_schema),
+    "Forest": RecordSpec("featurewright.engine.forest", checks.check_trees),
+    "Grammar": RecordSpec("featurewright.engine.grammar", kinds=_GRAMMAR),
+    "Construction": RecordSpec(
+        "featurewright.estimators.construction",
+        build=_build_construction,
+        kinds={"compiled": None},
+    ),
+    "Column": RecordSpec("featurewright.expressions"),
+    "Call": RecordSpec("featurewright.expressions"),
+    "Feature": RecordSpec("featurewright.expressions"),
+    "MultiTarget": RecordSpec("featurewright.tables", checks.check_outputs),
+    "PointMap": RecordSpec("featurewright.landmarks.points", checks.check_points),
+    "Inputs": RecordSpec("featurewright.recursive.inputs", checks.check_inputs),
+    "Similarity": RecordSpec(
+        "featurewright.landmarks.similarity", checks.check_similarity, kinds={"metric": str}
+    ),
+    "LandmarkMap": RecordSpec("featurewright.landmarks.similarity", checks.check_landmarks),
+    "Base": RecordSpec("featurewright.landmarks.runs"),
+    "One": RecordSpec("featurewright.landmarks.members", checks.check_member),
+    "Bag": RecordSpec("featurewright.landmarks.members", checks.check_members),
+    "Boosted": RecordSpec("featurewright.landmarks.members", checks.check_members),
+    "Run": RecordSpec(
+        "featurewright.landmarks.runs", kinds={"member": OneOf(("One", "Bag", "Boosted"))}
+    ),
+    "DerivedColumn": RecordSpec("featurewright.auto.reading"),
+    "TableReader": RecordSpec("featurewright.auto.reading", checks.check_reader),
+    "OutputColumn": RecordSpec("featurewright.auto.originals"),
+    "Originals": RecordSpec("featurewright.auto.originals", checks.check_originals),
+    "Part": RecordSpec("featurewright.auto.parts", checks.check_part),
+}
 
 
 @dataclass(frozen=True)
 class Record:
-    """A class without behaviour of its own: fields, how to build it, when it makes sense."""
+    """A class of plain fields: their kinds, how to build it, when it makes sense."""
 
     made: type
     kinds: Mapping[str, Any]
@@ -43,143 +113,108 @@ class Record:
     check: Callable[[Any], None]
 
 
-def _record(
-    made: Any,
-    check: Callable[[Any], None] = lambda value: None,
-    build: Callable[..., Any] | None = None,
-    **kinds: Any,
-) -> Record:
-    """Take the fields of a class from its annotations, except where they say too little."""
+@cache
+def get_record(name: str) -> Record:
+    """Import the class of a record; the kinds of its fields are its annotations."""
+    spec = RECORDS[name]
+    made: Any = getattr(importlib.import_module(spec.module), name)
     hints = get_type_hints(made)
     if is_dataclass(made):
-        names = [field.name for field in fields(made) if field.init]
+        names = [item.name for item in fields(made) if item.init]
     else:
         names = list(made._fields)
-    known = {name: kinds.get(name, hints[name]) for name in names}
-    wanted = {name: kind for name, kind in known.items() if kind is not None}
-    return Record(made, wanted, build or made, check)
+    kinds = {item: spec.kinds.get(item, hints[item]) for item in names}
+    stored = {item: kind for item, kind in kinds.items() if kind is not None}
+    return Record(made, stored, spec.build or made, spec.check)
 
 
-def _plan(operators: tuple[Operator, ...], **others: Any) -> Construction:
-    """Compile user operators again: addresses do not outlive a process."""
-    return Construction(operators=operators, compiled=compile_operators(operators), **others)
+def record_name(made: type) -> str | None:
+    """Return the name under which files hold objects of a class; None for other classes."""
+    name = made.__name__
+    return name if name in RECORDS and get_record(name).made is made else None
 
 
-RECORDS: dict[str, Record] = {
-    record.made.__name__: record
-    for record in (
-        _record(Schema, checks.check_schema),
-        _record(Forest, checks.check_trees),
-        _record(
-            Grammar,
-            start=Integers,
-            n_distinct=Integers,
-            symbol=npt.NDArray[np.int32],
-            following=npt.NDArray[np.int32],
-            n_levels=Integers,
-        ),
-        # No kind: not in the file, but made again.
-        _record(Construction, build=_plan, compiled=None),
-        _record(Column),
-        _record(Call),
-        _record(Feature),
-        _record(MultiTarget),
-        _record(PointMap, checks.check_points),
-        _record(Inputs, checks.check_inputs),
-        _record(Similarity, checks.check_similarity, metric=str),
-        _record(LandmarkMap, checks.check_landmarks),
-        _record(Base),
-        _record(One, checks.check_member),
-        _record(Bag, checks.check_members),
-        _record(Boosted, checks.check_members),
-        _record(Run, member=One | Bag | Boosted),
-        _record(DerivedColumn),
-        _record(TableReader, checks.check_reader),
-        _record(OutputColumn),
-        _record(Originals, checks.check_originals),
-        _record(Part, checks.check_part),
+# Enumerations -----------------------------------------------------------------------------------
+
+CHOICES = {"Domain": "featurewright.expressions", "TimeKind": "featurewright.auto.dates"}
+
+
+@cache
+def get_choices(name: str) -> type[Enum]:
+    """Import an enumeration."""
+    found: type[Enum] = getattr(importlib.import_module(CHOICES[name]), name)
+    return found
+
+
+def choices_name(made: type) -> str | None:
+    """Return the name under which files hold members of an enumeration; None for other classes."""
+    name = made.__name__
+    return name if name in CHOICES and get_choices(name) is made else None
+
+
+# Kinds of values --------------------------------------------------------------------------------
+
+_NUMBERS = {
+    int: (int, np.integer),
+    float: (int, float, np.integer, np.floating),
+    bool: (bool, np.bool_),
+}
+
+
+def check_fields(name: str, values: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:
+    """Refuse fields of other kinds than those written down."""
+    for item, value in values.items():
+        if not is_kind(value, kinds[item]):
+            raise broken(f"{name}.{item} is a {type(value).__name__} of a kind that it never is")
+
+
+def is_kind(value: Any, kind: Any) -> bool:
+    """Whether a value fits an annotation made of plain types, containers and arrays."""
+    if kind is Any or kind is object:
+        return True
+    if kind is None or kind is NoneType:
+        return value is None
+    if isinstance(kind, OneOf):
+        return isinstance(value, tuple(get_record(name).made for name in kind.names))
+    if is_typeddict(kind):
+        return isinstance(value, dict) and _has_entries(value, kind)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return any(is_kind(value, part) for part in parts)
+    if origin is Callable:
+        return False  # no file holds a function
+    if origin is np.ndarray:
+        return isinstance(value, np.ndarray) and _has_dtype(value, parts[1])
+    if origin is tuple:
+        return isinstance(value, tuple) and _are_kinds(value, parts)
+    if origin is list:
+        return isinstance(value, list) and all(is_kind(item, parts[0]) for item in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(
+            is_kind(key, parts[0]) and is_kind(item, parts[1]) for key, item in value.items()
+        )
+    if kind in _NUMBERS:
+        return isinstance(value, _NUMBERS[kind]) and (kind is bool or not isinstance(value, bool))
+    return isinstance(value, kind)
+
+
+def _has_entries(value: Mapping[Any, Any], kind: Any) -> bool:
+    """Whether a dict has what a TypedDict names; it may have more."""
+    hints = get_type_hints(kind)
+    return kind.__required_keys__ <= set(value) and all(
+        is_kind(value[key], hint) for key, hint in hints.items() if key in value
     )
-}
-CHOICES: dict[str, type[Enum]] = {"Domain": Domain, "TimeKind": TimeKind}
-OF_CLASS = {record.made: name for name, record in RECORDS.items()}
 
-ESTIMATORS: dict[str, type[BaseEstimator]] = {
-    name: getattr(room, name)
-    for room in (auto, constructive, fctree, landmarks, paths, recursive)
-    for name in room.__all__
-    if isinstance(getattr(room, name), type) and issubclass(getattr(room, name), BaseEstimator)
-}
-ESTIMATORS["NeverMember"] = NeverMember
-OF_ESTIMATOR = {made: name for name, made in ESTIMATORS.items()}
 
-# What fitted estimators may hold besides their parameters.
-ATTRIBUTES: dict[str, Any] = {
-    "_base": Base,
-    "_center": Floats,
-    "_construction": Construction,
-    "_features": LandmarkMap,
-    "_fill": Floats,
-    "_groups": int,
-    "_inputs": Inputs,
-    "_joined": Floats,
-    "_map": LandmarkMap,
-    "_offset": Floats,
-    "_outputs": MultiTarget | None,
-    "_runs": tuple[Run, ...],
-    "_salts": npt.NDArray[np.uint64],
-    "_scale": Floats,
-    "_schema": Schema,
-    "_seed": int,
-    "_seeds": list[int],
-    "_sklearn_output_config": dict[str, str | None],
-    "_start": Floats,
-    "_unit": float,
-    "baseline_score_": float,
-    "best_method_": str,
-    "classes_": npt.NDArray[Any] | list[npt.NDArray[Any]] | None,
-    "columns_": tuple[OutputColumn, ...],
-    "estimator_scores_": list[dict[str, Any]],
-    "estimators_": list[Any],
-    "feature_importances_": Floats,
-    "feature_names_in_": npt.NDArray[np.object_],
-    "features_": tuple[Feature, ...] | list[Feature],
-    "forest_": Forest,
-    "gain_": float,
-    "gain_per_fold_": Floats,
-    "gain_std_": float,
-    "history_": dict[str, npt.NDArray[Any]] | list[dict[str, float]],
-    "landmark_rows_": npt.NDArray[np.integer[Any]] | list[npt.NDArray[np.integer[Any]]],
-    "landmarks_": npt.NDArray[np.floating[Any]],
-    "left_out_": dict[str, str],
-    "model_": object,
-    "n_candidates_": int,
-    "n_classes_": int | list[int],
-    "n_estimators_": int,
-    "n_features_in_": int,
-    "n_iter_": int,
-    "n_nodes_": int,
-    "n_recursions_": int,
-    "n_runs_": int,
-    "n_scores_": int,
-    "node_operator_weights_": Floats,
-    "oob_decision_function_": Floats,
-    "oob_prediction_": Floats,
-    "oob_score_": float,
-    "operator_weights_": dict[str, float],
-    "originals_": Originals,
-    "parts_": list[Part],
-    "profile_": dict[str, Any],
-    "reader_": TableReader,
-    "results_": list[dict[str, Any]],
-    "score_": float,
-    "scoring_": str,
-    "target_name_": str | None,
-    "task_": str,
-    "train_score_": Floats,
-    "validation_score_": Floats,
-    "width_": float | None,
-}
-# Worked out again when a model is loaded.
-DERIVED = ("_numbering",)
-# What says nothing about whether an estimator has been fitted.
-SETTINGS = (ROUTING, "_sklearn_output_config")
+def _are_kinds(values: tuple[Any, ...], kinds: tuple[Any, ...]) -> bool:
+    """Whether the items of a tuple fit their annotations."""
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        return all(is_kind(value, kinds[0]) for value in values)
+    return len(values) == len(kinds) and all(map(is_kind, values, kinds))
+
+
+def _has_dtype(array: Any, kind: Any) -> bool:
+    """Whether the dtype of an array is that of ``np.dtype[...]``."""
+    (scalar,) = get_args(kind)
+    scalar = get_origin(scalar) or scalar
+    return scalar is Any or np.issubdtype(array.dtype, scalar)

@@ -13,15 +13,14 @@ import numpy as np
 
 from featurewright.export.stored import arrays
 from featurewright.export.stored.foreign import dump_foreign, is_foreign
-from featurewright.export.stored.registry import (
-    ATTRIBUTES,
-    CHOICES,
+from featurewright.export.stored.models import (
     DERIVED,
-    OF_CLASS,
-    OF_ESTIMATOR,
-    RECORDS,
+    ROUTING,
+    estimator_name,
+    get_requests,
+    learned_kinds,
 )
-from featurewright.export.stored.routing import ROUTING, get_requests
+from featurewright.export.stored.registry import choices_name, get_record, record_name
 from featurewright.expressions import Operator
 
 _PLAIN = (type(None), bool, int, str)
@@ -34,13 +33,13 @@ class Writer:
         self.nodes: list[dict[str, Any]] = []
         self.arrays: list[bytes] = []
         self.foreign: list[bytes] = []
-        # By identity, or what says NaN and infinity; the objects are kept, so that no other one
-        # gets their number.
+        # By identity, or by the text of NaN and infinity. The objects are kept alive, so that no
+        # other object gets their identity.
         self._known: dict[int | str, tuple[Any, int]] = {}
         self._open: set[int | str] = set()
 
     def value(self, value: Any, where: str) -> Any:
-        """Give the JSON value that stands for an object."""
+        """Return the JSON value that stands for an object."""
         if type(value) in _PLAIN:
             return value
         if type(value) is float and np.isfinite(value):
@@ -77,9 +76,9 @@ class Writer:
             return self._array(value, where)
         if isinstance(value, np.generic) and value.dtype.kind in arrays.KINDS:
             return {"kind": "scalar", "dtype": value.dtype.str, "hex": value.tobytes().hex()}
-        if made in CHOICES.values():
-            return {"kind": "choice", "class": made.__name__, "value": value.value}
-        if isinstance(value, Operator):
+        if (name := choices_name(made)) is not None:
+            return {"kind": "choice", "class": name, "value": value.value}
+        if made is Operator:
             return {
                 "kind": "operator",
                 "name": value.name,
@@ -89,8 +88,8 @@ class Writer:
             }
         if made is np.random.RandomState:
             return self._random(value, where)
-        if made in OF_CLASS:
-            return self._record(value, OF_CLASS[made], where)
+        if (name := record_name(made)) is not None:
+            return self._record(value, name, where)
         if (name := estimator_name(value)) is not None:
             return self._estimator(value, name, where)
         if is_foreign(value):
@@ -134,7 +133,7 @@ class Writer:
         """Describe an object by its fields."""
         written = {
             field: self.value(getattr(value, field), f"{where}.{field}")
-            for field in RECORDS[name].kinds
+            for field in get_record(name).kinds
         }
         return {"kind": "record", "class": name, "fields": written}
 
@@ -146,8 +145,9 @@ class Writer:
             for field, item in vars(value).items()
             if field not in parameters and field not in DERIVED and field != ROUTING
         }
+        always, sometimes = learned_kinds(name)
         for field in learned:
-            if field not in ATTRIBUTES:
+            if field not in always and field not in sometimes:
                 raise TypeError(
                     f"{where}.{field} is not an attribute that {name} has by itself; delete it "
                     "before saving the model."
@@ -159,14 +159,3 @@ class Writer:
             "attributes": {k: self.value(v, f"{where}.{k}") for k, v in learned.items()},
             "requests": get_requests(value),
         }
-
-
-def estimator_name(value: Any) -> str | None:
-    """Name the public class of one of our estimators; None for other objects.
-
-    A class of ours that only listens in on another one is saved as that one.
-    """
-    made = type(value)
-    if made.__module__.split(".")[0] != "featurewright":
-        return None
-    return next((OF_ESTIMATOR[base] for base in made.__mro__ if base in OF_ESTIMATOR), None)
