@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import pickle
-import time
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import Ridge
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GroupKFold, TimeSeriesSplit
-from tests.auto.cases import PRODUCT, RATIO, N, X, quick
+from tests.auto.cases import LONG, NONE, PRODUCT, RATIO, N, X, quick
 
 from featurewright import AutoFeatures
 from featurewright.auto import standard_estimator
@@ -73,7 +72,7 @@ def test_one_formula_that_says_all_is_kept_alone():
     assert auto.score_ > 0.95
 
 
-def test_all_methods_are_tried_and_told():
+def test_all_methods_are_tried_and_told(other_estimators):
     auto = quick(methods="all", cv=2).fit(X, PRODUCT)
     tried = [result["method"] for result in auto.results_]
     assert tried[:12] == [
@@ -84,7 +83,8 @@ def test_all_methods_are_tried_and_told():
         assert result["status"] in ("done", "stopped", "skipped", "failed")
         assert result["status"] != "failed", result
         assert len(result["fold_scores"]) <= 6  # the best few have further folds, if there is time
-    assert auto.estimator_scores_[0]["estimator"] == "linear"
+    others = [entry["estimator"] for entry in auto.estimator_scores_]
+    assert others == ["linear", "knn", "boosting"]
 
 
 @pytest.mark.parametrize("kind", FRAMES)
@@ -108,7 +108,7 @@ def test_frames_agree():
     y = np.random.default_rng(2).integers(0, 2, N)
     outs = []
     for make in FRAMES.values():
-        auto = quick(time_budget=0.01).fit(make(mixed()), y)
+        auto = quick(time_budget=NONE).fit(make(mixed()), y)
         outs.append(auto.transform(make(mixed())))
     assert np.array_equal(outs[0], outs[1])
     assert np.array_equal(outs[0], outs[2])
@@ -207,22 +207,12 @@ def test_noise_keeps_the_original_columns():
     assert kept.count("original") >= 3
 
 
-def test_tiny_budget():
-    started = time.monotonic()
-    auto = quick(methods="all", time_budget=0.01).fit(X, PRODUCT)
-    assert time.monotonic() - started < 30
+def test_no_time():
+    auto = quick(methods="all", time_budget=NONE).fit(X, PRODUCT)
     assert auto.best_method_ == "original"
     assert auto.gain_ == 0.0
     assert {result["status"] for result in auto.results_[1:]} == {"skipped"}
     assert np.array_equal(auto.transform(X), X)
-
-
-def test_budget_is_kept():
-    quick(methods="all").fit(X, PRODUCT)  # compiled and loaded
-    table = np.random.default_rng(3).normal(size=(3000, 30))
-    started = time.monotonic()
-    quick(methods="all", time_budget=3).fit(table, table[:, 0] * table[:, 1] > 0)
-    assert time.monotonic() - started < 9
 
 
 def test_same_seed_same_result_for_any_threads():
@@ -251,12 +241,12 @@ def test_skewed_classes_are_ranked():
 
 
 def test_whole_numbers():
-    assert quick(time_budget=0.01).fit(X, np.arange(N) % 7).task_ == "classification"
-    assert quick(time_budget=0.01).fit(X, np.arange(N)).task_ == "regression"
-    forced = quick(time_budget=0.01, estimator=Ridge()).fit(X, np.arange(N) % 7)
+    assert quick(time_budget=NONE).fit(X, np.arange(N) % 7).task_ == "classification"
+    assert quick(time_budget=NONE).fit(X, np.arange(N)).task_ == "regression"
+    forced = quick(time_budget=NONE, estimator=Ridge()).fit(X, np.arange(N) % 7)
     assert forced.task_ == "regression"
     named = standard_estimator("linear", "regression")
-    assert quick(time_budget=0.01, estimator=named).fit(X, np.arange(N) % 2).task_ == "regression"
+    assert quick(time_budget=NONE, estimator=named).fit(X, np.arange(N) % 2).task_ == "regression"
 
 
 @pytest.mark.parametrize("estimator", ["linear", "knn", "boosting"])
@@ -336,7 +326,7 @@ def test_refusals():
 
 def test_later_tables_are_checked():
     frame = pd.DataFrame(mixed())
-    auto = quick(time_budget=0.01).fit(frame, PRODUCT)
+    auto = quick(time_budget=NONE).fit(frame, PRODUCT)
     with pytest.raises(TypeError, match="'when'"):
         auto.transform(frame.assign(when=1.0))
     with pytest.raises(ValueError, match="feature names"):
@@ -374,7 +364,7 @@ def test_events_are_heard():
             EVENTS.append(event)
 
     EVENTS: list[dict] = []
-    Listening(methods="batch", time_budget=30, cv=2, random_state=0).fit(X, PRODUCT)
+    Listening(methods="batch", time_budget=LONG, cv=2, random_state=0).fit(X, PRODUCT)
     assert {event["method"] for event in EVENTS} == {"original", "batch"}
     assert [event["stage"] for event in EVENTS[-2:]] == ["fitting on all rows", "done"]
     assert EVENTS[-1]["best_score"] > EVENTS[-1]["baseline"]

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from featurewright.auto.workspace import Config, Piece, adds
-
-
-def config_of(*methods):
-    return Config(tuple(Piece(method, "gain", 10) for method in methods))
+from featurewright.auto.methods import may_join
 
 
 @pytest.mark.parametrize(
@@ -27,4 +23,4 @@ def config_of(*methods):
     ],
 )
 def test_trees_join_other_trees_only_as_columns_for_classes(method, others, expected):
-    assert adds(method, config_of(*others)) == expected
+    assert may_join(method, others) == expected

@@ -170,8 +170,12 @@ def _how_measured(n_folds: int, short_of_time: bool, in_order: bool, kept: bool)
 
 
 def _short_of_time(results: Sequence[dict[str, Any]]) -> bool:
-    """Tell whether time was the reason why something was not tried, or no further."""
-    return any("time" in result["reason"] for result in results)
+    """Whether time was the reason why something was not tried, or no further."""
+    # Imported here: the command line imports this module before it needs the engine.
+    from featurewright.auto.outcomes import reason_of
+
+    reasons = (reason_of(result) for result in results)
+    return any(reason is not None and reason.is_short_of_time for reason in reasons)
 
 
 def _one_fold(results: Sequence[dict[str, Any]]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from featurewright.auto.originals import Originals
-from featurewright.auto.parts import Part
+from featurewright.auto.parts import KINDS, Part
 from featurewright.auto.reading import TableReader
 from featurewright.engine.forest import Forest
 from featurewright.estimators.points import Points
@@ -207,7 +207,12 @@ def check_originals(originals: Originals) -> None:
 
 
 def check_part(part: Part) -> None:
-    """Refuse columns that are not as many as their names."""
+    """Refuse columns of an unknown kind, and those that are not as many as their names."""
+    kind = KINDS.get(part.kind)
+    demand(
+        kind is not None and kind.is_formula == (part.transformer is None),
+        "a part is of an unknown kind",
+    )
     shape = (len(part.names),)
     demand(
         all(array.shape == shape for array in (part.keep, part.fill, part.low, part.high))

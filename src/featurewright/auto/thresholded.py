@@ -1,6 +1,6 @@
-"""Formulas that change at a number: bends, as in ``max(a * b, 2.5)``, and steps, as in ``a > 3``.
+"""Formulas with a threshold: hinges, as in ``max(a * b, 2.5)``, and steps, as in ``a > 3``.
 
-Sums of them follow any curve, which a linear model of smooth formulas cannot.
+Sums of them follow any curve, which sums of smooth formulas do not.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from featurewright.expressions.numbers import DIGITS, number_code, number_text
 
 Matrix = NDArray[np.float64]
 
-_SMALL, _LARGE = 1e-9, 1e12  # numbers that people still read
-_LEAST_KNOWN = 0.5  # share of the rows that a formula must be defined for
-_ROWS = 2_000  # rows by which formulas are compared
-_PER_SYMBOL = 0.98  # a longer formula must explain so much more
-_PLACES = np.arange(1, 16) / 16  # quantiles near which formulas bend
+_SMALL, _LARGE = 1e-9, 1e12  # thresholds outside of these are unreadable
+_MIN_DEFINED_SHARE = 0.5  # of the rows, for a formula to be considered
+_MAX_ROWS = 2_000  # rows on which formulas are compared, about
+_WORTH_PER_SYMBOL = 0.98  # factor by which each symbol lowers the worth of a formula
+_QUANTILES = np.arange(1, 16) / 16  # near which thresholds lie
 
 
-def places_of(values: Matrix) -> list[float]:
-    """Choose numbers near quantiles, each with as few digits as part the same values.
+def choose_thresholds(values: Matrix) -> list[float]:
+    """Choose thresholds near quantiles, each with as few digits as separate the same values.
 
     Parameters
     ----------
@@ -35,19 +35,19 @@ def places_of(values: Matrix) -> list[float]:
     Returns
     -------
     list of float
-        Numbers between two values, in order, each once.
+        Numbers between two values, in increasing order.
 
     Examples
     --------
-    >>> places_of(np.arange(1000.0))[:4]
+    >>> choose_thresholds(np.arange(1000.0))[:4]
     [62.0, 124.0, 187.5, 249.5]
-    >>> places_of(np.array([0.0, 1.0, 1.0]))
+    >>> choose_thresholds(np.array([0.0, 1.0, 1.0]))
     [0.5]
     """
     known = np.unique(values[np.isfinite(values)])
     if len(known) < 2:
         return []
-    middles = np.nanquantile(values[np.isfinite(values)], _PLACES)
+    middles = np.nanquantile(values[np.isfinite(values)], _QUANTILES)
     found = set()
     for middle in middles:
         at = min(int(np.searchsorted(known, middle, side="right")), len(known) - 1)
@@ -61,16 +61,16 @@ def places_of(values: Matrix) -> list[float]:
     return sorted(found)
 
 
-def bend(
+def select_thresholded(
     features: Sequence[Feature],
     values: Matrix,
     known: Matrix,
     target: Matrix,
     *,
-    n_bends: int,
+    n_hinges: int,
     n_steps: int,
 ) -> list[Feature]:
-    """Give the formulas and bends, and then the steps, that explain most of what is left.
+    """Select formulas and hinges, and then steps, by what they explain beyond known columns.
 
     Parameters
     ----------
@@ -79,32 +79,32 @@ def bend(
     values : ndarray of shape (n_rows, n_features)
         Their values, NaN where undefined.
     known : ndarray of shape (n_rows, n_columns)
-        Columns that explain first.
+        Columns whose explanation comes first.
     target : ndarray of shape (n_rows, n_targets)
         What is to be explained.
-    n_bends, n_steps : int
-        The most formulas and bends, and the most steps.
+    n_hinges, n_steps : int
+        Largest number of formulas and hinges, and of steps.
 
     Returns
     -------
     list of Feature
-        The best first, bends before steps; the gain is the share of the target that each explained
+        The best first, hinges before steps; the gain is the share of the target that each explains
         beyond those before.
     """
-    rows = slice(None, None, max(1, len(values) // _ROWS))
+    rows = slice(None, None, max(1, len(values) // _MAX_ROWS))
     values = values[rows]
     sound = [
         (k, feature)
         for k, feature in enumerate(features)
-        if np.isfinite(values[:, k]).mean() >= _LEAST_KNOWN
+        if np.isfinite(values[:, k]).mean() >= _MIN_DEFINED_SHARE
     ]
-    bends = [*sound, *_cut("at_least", sound, values)]
-    steps = list(_cut("over", sound, values))
+    hinges = [*sound, *_with_thresholds("at_least", sound, values)]
+    steps = list(_with_thresholds("over", sound, values))
     chosen = []
-    for pool, wanted in ((bends, n_bends), (steps, n_steps)):
+    for pool, wanted in ((hinges, n_hinges), (steps, n_steps)):
         if pool and wanted:
             columns = np.column_stack([_values(feature, values[:, k]) for k, feature in pool])
-            worth = _PER_SYMBOL ** np.array([feature.expression.size for _, feature in pool])
+            worth = _WORTH_PER_SYMBOL ** np.array([feature.expression.size for _, feature in pool])
             places, shares = pursue(known[rows], columns, target[rows], wanted, worth)
             chosen += [
                 replace(pool[k][1], gain=float(share))
@@ -113,22 +113,22 @@ def bend(
     return chosen
 
 
-def _cut(
+def _with_thresholds(
     name: str, features: Sequence[tuple[int, Feature]], values: Matrix
 ) -> Iterator[tuple[int, Feature]]:
-    """Cut formulas at numbers; give each with the place of what it is made from."""
+    """Yield formulas with a threshold, each with the position of the formula it is made from."""
     operator = get_operator(name)
     for k, feature in features:
         if feature.expression.domain == Boolean:
             continue
-        for number in places_of(values[:, k]):
+        for number in choose_thresholds(values[:, k]):
             code = number_code(number)
             call = Call(operator, (feature.expression,), (code, number_text(code)))
             yield k, Feature.of(call, count=feature.count)
 
 
 def _values(feature: Feature, values: Matrix) -> Matrix:
-    """Give the values of a formula, cut or not, from those before; the median where undefined."""
+    """Return the values of a formula from those without its threshold; undefined is the median."""
     expression = feature.expression
     if isinstance(expression, Call) and expression.operator.has_number:
         values = expression.operator.reference(values, parameter=expression.code)
