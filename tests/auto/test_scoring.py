@@ -7,9 +7,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, brier_score_loss
 from sklearn.svm import LinearSVC
-from tests.auto.cases import LONG
+from tests.auto.cases import quick
 
-from featurewright import AutoFeatures
 from featurewright.auto.estimators import FEW_ROWS
 from featurewright.auto.scoring import certainty, choose_scorer, score_model
 
@@ -100,7 +99,7 @@ def test_what_is_reported_is_the_score():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    auto = AutoFeatures(methods=["batch"], time_budget=LONG, cv=3, random_state=0).fit(X, y)
+    auto = quick().fit(X, y)
     original, batch = auto.results_[:2]
     # Shares of right answers among the 66 or 67 rows of a fold.
     right = np.outer(batch["fold_scores"], [66, 67])

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from tests.auto.cases import LONG
+from tests.auto.cases import TWO_FOLDS, quick
 
-from featurewright import AutoFeatures, load, save
+from featurewright import load, save
 from featurewright.auto.thresholded import choose_thresholds, select_thresholded
 from featurewright.expressions import Feature, parse
 from featurewright.expressions.numbers import code_number, number_code
@@ -61,7 +61,7 @@ def test_gains_of_all_methods_compare():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     y = X[:, 0] * X[:, 1] + 0.3 * X[:, 2] ** 2
-    auto = AutoFeatures(methods=["batch"], time_budget=LONG, cv=3, random_state=0).fit(X, y)
+    auto = quick().fit(X, y)
     gains = {feature.name: feature.gain for feature in auto.features_}
     assert max(gains, key=gains.get) == "x0 * x1"
     assert 0.5 < gains["x0 * x1"] < sum(gains.values()) <= 1.0
@@ -69,9 +69,9 @@ def test_gains_of_all_methods_compare():
 
 def test_auto_features_have_thresholds_for_a_linear_model_and_come_back_from_a_file(tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, size=(600, 3))
-    y = np.maximum(X[:, 0], 0.3) * 5 + (X[:, 1] > 0.2) + rng.normal(0, 0.05, 600)
-    auto = AutoFeatures(methods=["boosting"], time_budget=LONG, cv=3, random_state=0).fit(X, y)
+    X = rng.uniform(-1, 1, size=(300, 3))
+    y = np.maximum(X[:, 0], 0.3) * 5 + (X[:, 1] > 0.2) + rng.normal(0, 0.05, 300)
+    auto = quick(methods=["boosting"], cv=TWO_FOLDS).fit(X, y)
     assert auto.gain_ > 0.05
     assert any("max(x0, " in f.name or "x1 > " in f.name for f in auto.features_)
     save(auto, tmp_path / "auto.fw")

@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 
 from featurewright.auto.originals import learn_originals
 from featurewright.auto.outcomes import Reason
-from featurewright.auto.parts import Part, evaluate_formulas, learn_part, raw_scores
+from featurewright.auto.parts import (
+    Part,
+    evaluate_formulas,
+    join_formulas,
+    learn_part,
+    raw_scores,
+)
 from featurewright.auto.selection import by_residual, indicator_target, left_over
 from featurewright.auto.thresholded import select_thresholded
 from featurewright.constructive import (
@@ -30,7 +36,7 @@ from featurewright.constructive import (
     ConstructiveForestRegressor,
 )
 from featurewright.estimators.parameters import one_of
-from featurewright.expressions import Column, Feature, Real
+from featurewright.expressions import Column, Expression, Feature, Real
 from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
 from featurewright.landmarks import LandmarkKernelFeatures
 from featurewright.paths import ForestPathEncoder
@@ -276,7 +282,9 @@ def _boosting(asked: Request) -> Part:
     n_steps = _ROUND_STEPS if asked.task.kind == "regression" else 0
     n_formulas = MAX_FORMULAS // _N_ROUNDS
     lone = _number_columns(table) if table.shape[1] <= _MAX_LONE_COLUMNS else []
-    features: list[Feature] = []
+    parts: list[Part] = []
+    seen: set[Expression] = set()
+    pool = np.empty((len(base), 0))
     known, end = base, time.monotonic() + asked.seconds
     for turn in range(_N_ROUNDS):
         forest = ConstructiveForestRegressor(
@@ -297,15 +305,15 @@ def _boosting(asked: Request) -> Part:
         found = select_thresholded(
             grown, values, known, target, n_hinges=n_formulas, n_steps=n_steps
         )
-        seen = {feature.expression for feature in features}
-        features += [feature for feature in found if feature.expression not in seen]
-        part = learn_part(asked.method, "formula", table, features=features)
+        new = [feature for feature in found if feature.expression not in seen]
+        seen.update(feature.expression for feature in new)
+        parts.append(learn_part(asked.method, "formula", table, features=new))
         if turn + 1 == _N_ROUNDS or time.monotonic() > end:
             break
-        values = part.compute(table)
-        best = by_residual(base, values, target, _ROUND_COLUMNS * (turn + 1))
-        known = np.hstack([base, values[:, best]])
-    return part
+        pool = np.hstack([pool, parts[-1].compute(table)])
+        best = by_residual(base, pool, target, _ROUND_COLUMNS * (turn + 1))
+        known = np.hstack([base, pool[:, best]])
+    return join_formulas(parts)
 
 
 def _number_columns(table: EncodedTable) -> list[Feature]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -197,6 +197,20 @@ def rate_formulas(parts: list[Part], columns: Matrix, target: Matrix) -> list[Pa
         replace(part, features=tuple(replace(f, gain=next(rated)) for f in part.features))
         for part in parts
     ]
+
+
+def join_formulas(parts: Sequence[Part]) -> Part:
+    """Join parts of one method that have formulas."""
+    keep = np.arange(sum(len(part.names) for part in parts))
+    return replace(
+        parts[0],
+        features=tuple(feature for part in parts for feature in part.features),
+        keep=keep,
+        names=tuple(name for part in parts for name in part.names),
+        fill=np.concatenate([part.fill for part in parts]),
+        low=np.concatenate([part.low for part in parts]),
+        high=np.concatenate([part.high for part in parts]),
+    )
 
 
 def raw_scores(model: Any, table: EncodedTable) -> Matrix:

@@ -5,14 +5,15 @@ Sums of them follow any curve, which sums of smooth formulas do not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from featurewright.auto.selection import pursue
-from featurewright.expressions import Boolean, Call, Feature, get_operator
+from featurewright.expressions import Boolean, Call, Feature, Operator, get_operator
 from featurewright.expressions.numbers import DIGITS, number_code, number_text
 
 Matrix = NDArray[np.float64]
@@ -93,44 +94,52 @@ def select_thresholded(
     """
     rows = slice(None, None, max(1, len(values) // _MAX_ROWS))
     values = values[rows]
-    sound = [
-        (k, feature)
-        for k, feature in enumerate(features)
-        if np.isfinite(values[:, k]).mean() >= _MIN_DEFINED_SHARE
-    ]
-    hinges = [*sound, *_with_thresholds("at_least", sound, values)]
-    steps = list(_with_thresholds("over", sound, values))
+    defined = np.isfinite(values).mean(axis=0) >= _MIN_DEFINED_SHARE
+    plain = [_Option(int(place)) for place in np.flatnonzero(defined)]
+    codes = {
+        option.place: [number_code(number) for number in choose_thresholds(values[:, option.place])]
+        for option in plain
+        if features[option.place].expression.domain != Boolean
+    }
+    hinges, steps = (
+        [_Option(place, operator, code) for place, own in codes.items() for code in own]
+        for operator in (get_operator("at_least"), get_operator("over"))
+    )
+    sizes = {option.place: features[option.place].expression.size for option in plain}
     chosen = []
-    for pool, wanted in ((hinges, n_hinges), (steps, n_steps)):
+    for pool, wanted in (([*plain, *hinges], n_hinges), (steps, n_steps)):
         if pool and wanted:
-            columns = np.column_stack([_values(feature, values[:, k]) for k, feature in pool])
-            worth = _WORTH_PER_SYMBOL ** np.array([feature.expression.size for _, feature in pool])
+            columns = np.column_stack([option.values(values) for option in pool])
+            n_symbols = [sizes[option.place] + (option.operator is not None) for option in pool]
+            worth = _WORTH_PER_SYMBOL ** np.array(n_symbols)
             places, shares = pursue(known[rows], columns, target[rows], wanted, worth)
             chosen += [
-                replace(pool[k][1], gain=float(share))
+                replace(pool[k].feature(features), gain=float(share))
                 for k, share in zip(places, shares, strict=True)
             ]
     return chosen
 
 
-def _with_thresholds(
-    name: str, features: Sequence[tuple[int, Feature]], values: Matrix
-) -> Iterator[tuple[int, Feature]]:
-    """Yield formulas with a threshold, each with the position of the formula it is made from."""
-    operator = get_operator(name)
-    for k, feature in features:
-        if feature.expression.domain == Boolean:
-            continue
-        for number in choose_thresholds(values[:, k]):
-            code = number_code(number)
-            call = Call(operator, (feature.expression,), (code, number_text(code)))
-            yield k, Feature.of(call, count=feature.count)
+class _Option(NamedTuple):
+    """A formula, with a threshold or without; the formula is written only if it is selected."""
 
+    place: int
+    operator: Operator | None = None
+    code: int = 0
 
-def _values(feature: Feature, values: Matrix) -> Matrix:
-    """Return the values of a formula from those without its threshold; undefined is the median."""
-    expression = feature.expression
-    if isinstance(expression, Call) and expression.operator.has_number:
-        values = expression.operator.reference(values, parameter=expression.code)
-    holes = ~np.isfinite(values)
-    return np.where(holes, np.median(values[~holes]), values) if holes.any() else values
+    def values(self, values: Matrix) -> Matrix:
+        """Return its values from those of all formulas; undefined is the median."""
+        column = values[:, self.place]
+        if self.operator is not None:
+            column = self.operator.reference(column, parameter=self.code)
+        holes = ~np.isfinite(column)
+        return np.where(holes, np.median(column[~holes]), column) if holes.any() else column
+
+    def feature(self, features: Sequence[Feature]) -> Feature:
+        """Return it as a feature."""
+        feature = features[self.place]
+        if self.operator is None:
+            return feature
+        parameter = self.code, number_text(self.code)
+        call = Call(self.operator, (feature.expression,), parameter)
+        return Feature.of(call, count=feature.count)
