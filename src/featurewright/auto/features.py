@@ -53,9 +53,9 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     """Find columns that make an estimator better, prove it on held-out rows, and compute them.
 
     The methods of this package are run inside the folds of a cross-validation, one fold after the
-    other, within a time budget. Columns of several methods are joined where that adds up. What is
+    other, within a time budget. Columns of several methods are joined where that helps. What is
     clearly better than the original columns on held-out rows is fitted once more on all rows; where
-    nothing is, the answer is to keep the original columns only.
+    nothing is, the original columns alone are kept.
 
     Tables may hold numbers, booleans, strings and categories, dates, times and durations, and
     missing values. Columns that are constant, empty or look like identifiers are left out.
@@ -100,7 +100,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         The classes, where there are any.
     results_ : list of dict
         Every method tried, the original columns first: scores and gains by fold, time, number of
-        constructed columns. These are the gains of the best choice of each method: see `gain_`.
+        constructed columns, status, and the reason where it was not finished, as text and as a
+        code. These are the gains of the best columns of each method: see `gain_`.
     best_method_ : str
         What was kept; "original" keeps the original columns only.
     features_ : list of Feature
@@ -111,8 +112,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     gain_, gain_std_ : float
         Their difference and its standard error, corrected for folds whose training rows overlap.
     gain_per_fold_ : ndarray
-        The gain in each fold of what the other folds would have chosen, so that it is not
-        flattered by choosing. Where the best few choices were tried on further folds, these alone.
+        The gain in each fold of what the other folds would have chosen, so that it is free of the
+        bias of choosing. Where the best few choices were tried on further folds, these alone.
     scoring_ : str
         Name of the scorer.
     left_out_ : dict
@@ -125,7 +126,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     reader_ : TableReader
         How a raw table becomes the table that features are made from.
     originals_ : Originals
-        How that becomes the original columns of the output.
+        How that table becomes the original columns of the output.
     parts_ : list of Part
         The constructed columns, by method.
     model_ : estimator
@@ -331,7 +332,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         )
 
     def _notify(self, event: dict[str, Any]) -> None:
-        """Hear what was tried: a subclass may show it; `verbose` logs it.
+        """Log what was tried where `verbose` asks for it; a subclass may show it instead.
 
         The dict has method, stage, seconds, best_method, best_score and baseline.
         """
@@ -350,14 +351,14 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     # Using --------------------------------------------------------------------------------------
 
     def _columns(self, X: Any) -> NDArray[np.float64]:
-        """Compute the output as an array, whatever `set_output` says."""
+        """Return the output as an array, whatever `set_output` asks for."""
         check_is_fitted(self)
         table = self.reader_.read(self, X)
         base = self.originals_.compute(np.asarray(table.matrix, np.float64))
         return np.hstack([base, *(part.compute(table) for part in self.parts_)])
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Compute the original columns as numbers, and the constructed ones.
+        """Return the original columns as numbers, and the constructed ones.
 
         Parameters
         ----------
@@ -367,12 +368,12 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_outputs)
-            Finite numbers; `columns_` and `get_feature_names_out` say what they are.
+            Finite numbers; `columns_` and `get_feature_names_out` describe them.
         """
         return self._columns(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Name the columns that `transform` gives.
+        """Return the names of the columns of `transform`.
 
         Parameters
         ----------
@@ -408,7 +409,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
 
     @available_if(_model_has("predict"))
     def score(self, X: Any, y: Any) -> float:
-        """Score the predictions for rows by `scoring_`: higher is better.
+        """Return the score of the predictions by `scoring_`: higher is better.
 
         Parameters
         ----------
