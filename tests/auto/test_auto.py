@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import pickle
-import time
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import Ridge
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GroupKFold, TimeSeriesSplit
-from tests.auto.cases import PRODUCT, RATIO, N, X, quick
+from tests.auto.cases import LONG, NONE, PRODUCT, RATIO, TWO_FOLDS, N, X, quick
 
 from featurewright import AutoFeatures
 from featurewright.auto import standard_estimator
@@ -73,8 +72,8 @@ def test_one_formula_that_says_all_is_kept_alone():
     assert auto.score_ > 0.95
 
 
-def test_all_methods_are_tried_and_told():
-    auto = quick(methods="all", cv=2).fit(X, PRODUCT)
+def test_all_methods_are_tried_and_told(other_estimators):
+    auto = quick(methods="all", cv=TWO_FOLDS).fit(X[:120], PRODUCT[:120])
     tried = [result["method"] for result in auto.results_]
     assert tried[:12] == [
         "original", "forest", "scores", "votes", "formula votes", "batch", "fctree", "boosting",
@@ -83,8 +82,9 @@ def test_all_methods_are_tried_and_told():
     for result in auto.results_:
         assert result["status"] in ("done", "stopped", "skipped", "failed")
         assert result["status"] != "failed", result
-        assert len(result["fold_scores"]) <= 6  # the best few have further folds, if there is time
-    assert auto.estimator_scores_[0]["estimator"] == "linear"
+        assert len(result["fold_scores"]) <= 2
+    others = [entry["estimator"] for entry in auto.estimator_scores_]
+    assert others == ["linear", "knn", "boosting"]
 
 
 @pytest.mark.parametrize("kind", FRAMES)
@@ -108,14 +108,14 @@ def test_frames_agree():
     y = np.random.default_rng(2).integers(0, 2, N)
     outs = []
     for make in FRAMES.values():
-        auto = quick(time_budget=0.01).fit(make(mixed()), y)
+        auto = quick(time_budget=NONE).fit(make(mixed()), y)
         outs.append(auto.transform(make(mixed())))
     assert np.array_equal(outs[0], outs[1])
     assert np.array_equal(outs[0], outs[2])
 
 
 def test_one_method_of_trees_at_a_time():
-    auto = quick(methods=["scores", "paths", "formula paths"], cv=2).fit(X, RATIO)
+    auto = quick(methods=["scores", "paths", "formula paths"], cv=TWO_FOLDS).fit(X, RATIO)
     assert sum(part.kind in ("score", "path") for part in auto.parts_) == 1
     labels = [result["method"] for result in auto.results_]
     assert not [label for label in labels if label.count("paths") + ("scores" in label) > 1]
@@ -126,7 +126,7 @@ def test_scores_are_those_of_boosting(n_classes):
     values = np.sin(3 * X[:, 0]) * X[:, 1]
     cuts = np.quantile(values, np.arange(1, n_classes) / max(1, n_classes))
     y = np.array(list("abc"))[np.searchsorted(cuts, values)] if n_classes else values
-    auto = quick(methods="scores", cv=2).fit(X, y)
+    auto = quick(methods="scores", cv=TWO_FOLDS).fit(X, y)
     assert auto.best_method_ == "scores"
     names = ["score"] if n_classes < 3 else ["score 0", "score 1", "score 2"]
     assert list(auto.get_feature_names_out())[-len(names) :] == names
@@ -156,7 +156,7 @@ def test_rows_without_a_value_are_counted():
 def test_votes_are_those_of_extra_trees(n_classes):
     cuts = np.quantile(RATIO, np.arange(1, n_classes) / max(1, n_classes))
     y = np.array(list("abc"))[np.searchsorted(cuts, RATIO)] if n_classes else RATIO
-    auto = quick(methods="votes", cv=2).fit(X, y)
+    auto = quick(methods="votes").fit(X, y)
     assert auto.best_method_ == "votes"
     names = ["vote"] if n_classes < 3 else ["log vote 0", "log vote 1", "log vote 2"]
     assert list(auto.get_feature_names_out())[-len(names) :] == names
@@ -199,7 +199,7 @@ def test_noise_keeps_the_original_columns():
     for seed in range(4):
         rng = np.random.default_rng(seed)
         table, y = rng.normal(size=(150, 5)), rng.integers(0, 2, 150)
-        auto = quick(methods=["batch", "fctree"], random_state=seed).fit(table, y)
+        auto = quick(cv=2, random_state=seed).fit(table, y)
         kept.append(auto.best_method_)
         if auto.best_method_ == "original":
             assert auto.gain_ == 0.0
@@ -207,28 +207,18 @@ def test_noise_keeps_the_original_columns():
     assert kept.count("original") >= 3
 
 
-def test_tiny_budget():
-    started = time.monotonic()
-    auto = quick(methods="all", time_budget=0.01).fit(X, PRODUCT)
-    assert time.monotonic() - started < 30
+def test_no_time():
+    auto = quick(methods="all", time_budget=NONE).fit(X, PRODUCT)
     assert auto.best_method_ == "original"
     assert auto.gain_ == 0.0
     assert {result["status"] for result in auto.results_[1:]} == {"skipped"}
     assert np.array_equal(auto.transform(X), X)
 
 
-def test_budget_is_kept():
-    quick(methods="all").fit(X, PRODUCT)  # compiled and loaded
-    table = np.random.default_rng(3).normal(size=(3000, 30))
-    started = time.monotonic()
-    quick(methods="all", time_budget=3).fit(table, table[:, 0] * table[:, 1] > 0)
-    assert time.monotonic() - started < 9
-
-
 def test_same_seed_same_result_for_any_threads():
     outs = []
     for n_jobs in (1, 2):
-        auto = quick(methods=["forest", "paths", "batch"], n_jobs=n_jobs).fit(X, PRODUCT)
+        auto = quick(methods=["forest", "paths"], cv=TWO_FOLDS, n_jobs=n_jobs).fit(X, PRODUCT)
         outs.append((auto.best_method_, auto.gain_, auto.transform(X)))
     assert outs[0][:2] == outs[1][:2]
     assert np.array_equal(outs[0][2], outs[1][2])
@@ -236,12 +226,13 @@ def test_same_seed_same_result_for_any_threads():
 
 def test_several_labels():
     Y = np.column_stack([PRODUCT, X[:, 2] > 0]).astype(int)
-    auto = quick(methods="all", cv=2).fit(X, Y)
+    unable = {"recursive", "scores", "votes", "formula votes"}
+    auto = quick(methods=[*unable, "batch", "paths"], cv=TWO_FOLDS).fit(X, Y)
     assert auto.task_ == "multilabel"
     assert auto.scoring_ == "f1_micro"
     assert auto.predict(X).shape == Y.shape
     skipped = {r["method"] for r in auto.results_ if r["status"] == "skipped"}
-    assert skipped == {"recursive", "scores", "votes", "formula votes"}
+    assert skipped == unable
 
 
 def test_skewed_classes_are_ranked():
@@ -251,29 +242,29 @@ def test_skewed_classes_are_ranked():
 
 
 def test_whole_numbers():
-    assert quick(time_budget=0.01).fit(X, np.arange(N) % 7).task_ == "classification"
-    assert quick(time_budget=0.01).fit(X, np.arange(N)).task_ == "regression"
-    forced = quick(time_budget=0.01, estimator=Ridge()).fit(X, np.arange(N) % 7)
+    assert quick(time_budget=NONE).fit(X, np.arange(N) % 7).task_ == "classification"
+    assert quick(time_budget=NONE).fit(X, np.arange(N)).task_ == "regression"
+    forced = quick(time_budget=NONE, estimator=Ridge()).fit(X, np.arange(N) % 7)
     assert forced.task_ == "regression"
     named = standard_estimator("linear", "regression")
-    assert quick(time_budget=0.01, estimator=named).fit(X, np.arange(N) % 2).task_ == "regression"
+    assert quick(time_budget=NONE, estimator=named).fit(X, np.arange(N) % 2).task_ == "regression"
 
 
 @pytest.mark.parametrize("estimator", ["linear", "knn", "boosting"])
 def test_standard_estimators(estimator):
-    auto = quick(estimator=estimator, cv=2).fit(X, PRODUCT)
+    auto = quick(estimator=estimator, cv=TWO_FOLDS).fit(X, PRODUCT)
     assert auto.predict_proba(X[:3]).shape == (3, 2)
 
 
 def test_groups_are_held_out_together():
     groups = np.repeat(np.arange(N // 10), 10)
-    assert quick().fit(X, PRODUCT, groups=groups).best_method_ == "batch"
+    assert quick(cv=3).fit(X, PRODUCT, groups=groups).best_method_ == "batch"
     assert quick(cv=GroupKFold(3)).fit(X, PRODUCT, groups=groups).best_method_ == "batch"
     assert quick(cv=TimeSeriesSplit(3)).fit(X, PRODUCT).best_method_ == "batch"
     with pytest.raises(ValueError, match="groups has 3 entries"):
-        quick().fit(X, PRODUCT, groups=[1, 2, 3])
+        quick(cv=3).fit(X, PRODUCT, groups=[1, 2, 3])
     with pytest.raises(ValueError, match="one group only"):
-        quick().fit(X, PRODUCT, groups=np.ones(N))
+        quick(cv=3).fit(X, PRODUCT, groups=np.ones(N))
 
 
 def test_small_classes():
@@ -287,7 +278,7 @@ def test_small_classes():
 @pytest.mark.parametrize("n_rows", [1, 2, 5, 12])
 def test_few_rows(n_rows):
     for y in (np.arange(n_rows) % 2, np.linspace(0.1, 1.3, n_rows)):
-        auto = quick().fit(X[:n_rows], y)
+        auto = quick(cv=3).fit(X[:n_rows], y)
         assert np.isfinite(auto.transform(X)).all()
         assert len(auto.predict(X[:2])) == 2
 
@@ -295,7 +286,7 @@ def test_few_rows(n_rows):
 def test_hostile_values():
     table = np.column_stack([X, 1e30 * X[:, 0], 1e-30 * X[:, 1], np.ones(N), np.full(N, np.nan)])
     table[::3, 2] = np.nan
-    auto = quick(methods="all", cv=2).fit(table, PRODUCT)
+    auto = quick(methods="all", cv=TWO_FOLDS).fit(table[:120], PRODUCT[:120])
     assert set(auto.left_out_) == {"x6", "x7"}
     assert np.isfinite(auto.transform(table)).all()
     assert quick().fit(np.ones((30, 1)), np.arange(30) % 2).transform(np.ones((2, 1))).shape == (
@@ -308,7 +299,7 @@ def test_hostile_values():
 
 def test_many_classes():
     y = np.repeat(np.arange(60), 4).astype(str)
-    auto = quick(methods=["batch", "recursive"], cv=2).fit(X, y)
+    auto = quick(methods=["batch", "recursive"], cv=TWO_FOLDS).fit(X, y)
     assert len(auto.classes_) == 60
 
 
@@ -336,7 +327,7 @@ def test_refusals():
 
 def test_later_tables_are_checked():
     frame = pd.DataFrame(mixed())
-    auto = quick(time_budget=0.01).fit(frame, PRODUCT)
+    auto = quick(time_budget=NONE).fit(frame, PRODUCT)
     with pytest.raises(TypeError, match="'when'"):
         auto.transform(frame.assign(when=1.0))
     with pytest.raises(ValueError, match="feature names"):
@@ -374,7 +365,7 @@ def test_events_are_heard():
             EVENTS.append(event)
 
     EVENTS: list[dict] = []
-    Listening(methods="batch", time_budget=30, cv=2, random_state=0).fit(X, PRODUCT)
+    Listening(methods="batch", time_budget=LONG, cv=2, random_state=0).fit(X, PRODUCT)
     assert {event["method"] for event in EVENTS} == {"original", "batch"}
     assert [event["stage"] for event in EVENTS[-2:]] == ["fitting on all rows", "done"]
     assert EVENTS[-1]["best_score"] > EVENTS[-1]["baseline"]

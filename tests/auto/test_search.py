@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,63 +14,67 @@ from sklearn.svm import LinearSVC
 from tests.auto.cases import PRODUCT, N, X, quick
 
 from featurewright.auto import AutoFeatures, standard_estimator
-from featurewright.auto.board import ORIGINAL, Board
+from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
 from featurewright.auto.estimators import choose_estimator, make_folds
-from featurewright.auto.pace import Costs
-from featurewright.auto.requests import Task
+from featurewright.auto.leaderboard import Leaderboard
+from featurewright.auto.methods import Task, _warm_up, warm_up
+from featurewright.auto.outcomes import Outcome, Reason, Status
+from featurewright.auto.scoring import HeldOutScore
 from featurewright.auto.search import Search
-from featurewright.auto.warming import _warm, warm_up
-from featurewright.auto.workspace import RESIDUAL, Config, Piece
-from featurewright.auto.yardstick import Measured
+from featurewright.auto.timing import Costs
+from featurewright.auto.workspace import Workspace
 from featurewright.report.summary import summarize
 
 
 def test_the_best_of_the_first_fold_is_tried_on_more(monkeypatch):
     """However long the first fold takes, what it finds has time to be proved."""
     search = Search.__new__(Search)
-    search.alive, search.further, search.n_folds = ["votes", "batch"], [], 5
-    search.rows, search.most_rows, search.largest = [(range(100), range(20))], 100, 100
+    search._alive, search._further, search._n_folds = ["votes", "batch"], [], 5
+    search._n_fold_rows, search._largest = 100, 100
     search.clock = SimpleNamespace(budget=600.0)
     gains = {"votes": 0.1, "batch": -0.1}
     monkeypatch.setattr(Search, "_promise", lambda self, method: gains[method])
-    search.costs = SimpleNamespace(base=1.0, of=lambda method, n_fits: 3.0)
+    search._costs = SimpleNamespace(base=1.0, method_seconds=lambda method, n_fits: 3.0)
     assert search._leader() == "votes"
-    assert search._kept_back(2) == 2 * (1.0 + 3.0)
-    assert search.proof() == 0.0
-    search.most_rows, search.costs.reserve = 50, 7.0
-    assert search.proof() == 7.0
-    search.further = [None] * 10
-    assert search.proof() == 5 * (1.0 + 3.0)
+    assert search._leader_seconds(2) == 2 * (1.0 + 3.0)
+    assert search._proof_seconds() == 0.0
+    search._n_fold_rows, search._costs.reserve = 50, 7.0
+    assert search._proof_seconds() == 7.0
+    search._further = [None] * 10
+    assert search._proof_seconds() == 5 * (1.0 + 3.0)
     search.clock = SimpleNamespace(budget=40.0)
-    assert search.proof() == 10.0
+    assert search._proof_seconds() == 10.0
     gains["votes"] = 0.0
     assert search._leader() is None
-    assert search._kept_back(2) == search.proof() == 0.0
+    assert search._leader_seconds(2) == search._proof_seconds() == 0.0
 
 
-def test_dear_methods_are_dropped_to_save_time(monkeypatch):
+def test_slow_methods_are_dropped_to_save_time(monkeypatch):
     """A method that takes next to no time stays, however little it promises."""
     gains = {"scores": 0.1, "boosting": 0.05, "votes": 0.01, "forest": 0.04}
-    costs = {"scores": 9.0, "boosting": 5.0, "votes": 0.2, "forest": 4.0}
+    seconds = {"scores": 9.0, "boosting": 5.0, "votes": 0.2, "forest": 4.0}
     monkeypatch.setattr(Search, "_promise", lambda self, method: gains[method])
+    monkeypatch.setattr(Search, "_method_seconds", lambda self, method: seconds[method])
     search = Search.__new__(Search)
-    search.board, search.further, search.alive = Board(gains, 0.25), [], list(gains)
-    search.rows, search.most_rows, search.largest = [(range(80), range(20))] * 5, 100, 80
-    search.costs = SimpleNamespace(base=0.1, reserve=5.0, of=lambda method, n_fits: costs[method])
+    search.leaderboard, search._alive = Leaderboard(gains, 0.25), list(gains)
+    search._further, search._rows = [], [(range(80), range(20))] * 5
+    search._n_fold_rows, search._largest = 100, 80
+    search._costs = SimpleNamespace(base=0.1, reserve=5.0)
     search.clock = SimpleNamespace(budget=60.0, left=45.0)
-    search._thin(0)
-    assert search.alive == ["scores", "votes"]
-    assert search.board.records["boosting"].status == "stopped"
+    search._drop_losers(0)
+    assert search._alive == ["scores", "votes"]
+    outcome = search.leaderboard.records["boosting"].outcome
+    assert outcome == Outcome(Status.STOPPED, Reason.TIME_FOR_OTHERS)
     search.clock.left = 1.0  # too little even for the best, which is tried as far as it goes
-    search._thin(0)
-    assert search.alive == ["scores", "votes"]
+    search._drop_losers(0)
+    assert search._alive == ["scores", "votes"]
 
 
 def test_the_best_choice_is_never_left_out(monkeypatch):
     """Where a later fold has time for one choice only, that is the best one so far."""
     folds = []
 
-    def next_fit(costs, piece, fold):
+    def next_fit(costs, block, fold):
         folds.append(fold)
         return 0.0 if fold is folds[0] else np.inf
 
@@ -84,7 +87,7 @@ def test_the_best_choice_is_never_left_out(monkeypatch):
 
 
 def test_the_best_few_are_tried_on_further_folds():
-    auto = quick(methods=["batch", "recursive"]).fit(X, PRODUCT)
+    auto = quick(methods=["batch", "recursive"], cv=3).fit(X, PRODUCT)
     by_method = {result["method"]: result for result in auto.results_}
     assert len(by_method["original"]["fold_scores"]) == 9
     assert len(by_method["batch"]["fold_scores"]) == 9
@@ -126,17 +129,18 @@ def test_both_means_are_over_the_same_folds(monkeypatch):
 
 
 class Slow(Ridge):
-    """A linear model that takes a while, and notes what it was fitted with."""
+    """A linear model that takes time by a clock of the test, and notes what it is fitted with."""
 
-    def __init__(self, seconds=0.1, seen=None, seconds_of_a_cell=0.0):
+    def __init__(self, clock=None, seconds=0.0, seconds_of_a_cell=0.0, seen=None):
         super().__init__()
-        self.seconds, self.seen, self.seconds_of_a_cell = seconds, seen, seconds_of_a_cell
+        self.clock, self.seconds, self.seconds_of_a_cell = clock, seconds, seconds_of_a_cell
+        self.seen = [] if seen is None else seen
 
     def __sklearn_clone__(self):
-        return Slow(self.seconds, self.seen, self.seconds_of_a_cell)
+        return Slow(self.clock, self.seconds, self.seconds_of_a_cell, self.seen)
 
     def fit(self, X, y, sample_weight=None):
-        time.sleep(self.seconds + self.seconds_of_a_cell * X.size)
+        self.clock.advance(self.seconds + self.seconds_of_a_cell * X.size)
         self.seen.append((len(X), X.shape[1], float(X.sum())))
         return super().fit(X, y, sample_weight)
 
@@ -145,60 +149,84 @@ LARGE = np.random.default_rng(5).normal(size=(6000, 3))
 LARGE_PRODUCT = LARGE[:, 0] * LARGE[:, 1]
 
 
-def test_no_fit_more_than_needed_without_time():
+def search_slowly(model, budget, **changes):
+    """Search for a product in a large table. Budgets are such that no method is ever cut short."""
+    settings = {"methods": ["batch"], "time_budget": budget, "random_state": 0}
+    return AutoFeatures(model, **(settings | changes)).fit(LARGE, LARGE_PRODUCT)
+
+
+def test_no_fit_more_than_needed_without_time(fake_clock):
     """A budget that one fit overdraws: original columns are scored once, and fitted once more."""
-    seen = []
-    auto = AutoFeatures(Slow(0.2, seen), time_budget=0.1, random_state=0)
-    assert auto.fit(LARGE, LARGE_PRODUCT).best_method_ == "original"
-    assert [rows for rows, _, _ in seen] == [2000, 6000]
+    model = Slow(fake_clock, 200.0)
+    auto = search_slowly(model, 100.0, methods="all")
+    assert auto.best_method_ == "original"
+    assert [rows for rows, _, _ in model.seen] == [2000, 6000]
     assert {result["reason"] for result in auto.results_[1:]} == {
         "the time budget leaves no room for it"
     }
+    assert {result["reason_code"] for result in auto.results_[1:]} == {"no_time"}
 
 
-def test_no_choice_whose_last_fit_has_no_time():
+def test_no_choice_whose_last_fit_has_no_time(fake_clock):
     """After one fold: with the columns of it the last fit would take longer than all that is left.
 
     The same model with time for that fit keeps them.
     """
     fits = {}
-    for budget in (1.0, 6.0):
-        model = Slow(0.0, [], 2e-5)
-        auto = AutoFeatures(model, methods=["batch"], time_budget=budget, random_state=0)
-        auto.fit(LARGE, LARGE_PRODUCT)
+    for budget in (1000.0, 6000.0):
+        model = Slow(fake_clock, 0.0, 0.02)
+        auto = search_slowly(model, budget)
         fits[auto.best_method_] = [shape for *shape, _ in model.seen]
     assert fits["batch"][-1] == [6000, 13]
     assert fits["original"][-1] == [6000, 3]
     assert len(fits["original"]) <= 3  # nothing is compared that could not be kept
 
 
-def test_what_a_screen_measured_is_not_measured_again():
+def test_what_a_screen_measured_is_not_measured_again(fake_clock):
     """Where the folds have no more rows than the screen, it is the first fold."""
-    seen = []
-    auto = AutoFeatures(Slow(0.12, seen), methods=["batch"], time_budget=4, random_state=0)
-    auto.fit(LARGE, LARGE_PRODUCT)
+    model = Slow(fake_clock, 120.0)
+    auto = search_slowly(model, 4000.0)
     assert auto.best_method_ == "batch"
     assert len(auto.gain_per_fold_) > 1
-    searched = [fit for fit in seen if fit[0] == 2000]
+    searched = [fit for fit in model.seen if fit[0] == 2000]
     assert len(searched) == len(set(searched)) > 2
 
 
-def test_a_whole_fold_that_was_looked_at_is_kept():
-    seen = []
-    AutoFeatures(Slow(0.0, seen), methods=["batch"], time_budget=30, random_state=0).fit(
-        LARGE, LARGE_PRODUCT
-    )
-    original = [fit for fit in seen if fit[:2] == (4800, 3)]
+def test_a_whole_fold_that_was_looked_at_is_kept(fake_clock):
+    model = Slow(fake_clock)
+    search_slowly(model, 30_000.0)
+    original = [fit for fit in model.seen if fit[:2] == (4800, 3)]
     assert len(original) == len(set(original)) >= 5
+
+
+@pytest.mark.parametrize(
+    ("budget", "found", "short"), [(30.0, False, True), (150.0, True, True), (1000.0, True, False)]
+)
+def test_the_budget_is_kept(fake_clock, monkeypatch, budget, found, short):
+    """It may be overdrawn by a tenth and the time of one fold."""
+    construct, fold_seconds = Workspace.construct, 2 * (20.0 + 9 * 10.0)
+
+    def slow_construct(space, *asked):
+        fake_clock.advance(20.0)
+        return construct(space, *asked)
+
+    monkeypatch.setattr(Workspace, "construct", slow_construct)
+    model = Slow(fake_clock, 10.0)
+    auto = quick(estimator=model, methods=["batch", "fctree"], time_budget=budget)
+    auto.fit(X, X[:, 0] * X[:, 1])
+    assert fake_clock.time <= 1.1 * budget + fold_seconds
+    assert (auto.best_method_ != "original") == found
+    reasons = {result["reason_code"] for result in auto.results_}
+    assert bool({"no_time", "time_for_others"} & reasons) == short
 
 
 def test_methods_are_warmed_up_once():
     task = Task("regression", 1, 5, 1)
     warm_up(task, ["batch"])
-    before = _warm.cache_info()
+    before = _warm_up.cache_info()
     warm_up(task, ["batch"])
-    assert _warm.cache_info().misses == before.misses
-    assert _warm.cache_info().hits == before.hits + 1
+    assert _warm_up.cache_info().misses == before.misses
+    assert _warm_up.cache_info().hits == before.hits + 1
 
 
 def test_folds_without_a_score_are_left_out(caplog):
@@ -242,14 +270,14 @@ def test_a_score_that_does_not_fit_the_target():
 
 def test_growing_folds_have_the_rows_of_the_largest(monkeypatch):
     rows = []
-    make_fold = Search.make_fold
+    make_fold = Search._make_fold
 
-    def noted(search, number, most):
-        found = make_fold(search, number, most)
+    def noted(search, number, max_rows):
+        found = make_fold(search, number, max_rows)
         rows.append(found[0].n_rows)
         return found
 
-    monkeypatch.setattr(Search, "make_fold", noted)
+    monkeypatch.setattr(Search, "_make_fold", noted)
     big = np.tile(LARGE, (5, 1))
     quick(cv=TimeSeriesSplit(3)).fit(big, big[:, 0] * big[:, 1])
     assert 10_000 in rows
@@ -300,12 +328,12 @@ def test_a_second_fold_may_have_half_of_the_time():
     """Constructing once more ends with the time; fitting once more cannot be cut short."""
     search = Search.__new__(Search)
     search.clock = SimpleNamespace(left=12.0)
-    search.costs = SimpleNamespace(reserve=10.0, fit_reserve=1.0)
-    assert [search._kept_for_the_end(number) for number in range(3)] == [10.0, 6.0, 10.0]
-    search.costs.fit_reserve = 9.0
-    assert search._kept_for_the_end(1) == 9.0
-    search.costs = SimpleNamespace(reserve=2.0, fit_reserve=1.0)
-    assert search._kept_for_the_end(1) == 2.0
+    search._costs = SimpleNamespace(reserve=10.0, fit_reserve=1.0)
+    assert [search._last_fit_seconds(number) for number in range(3)] == [10.0, 6.0, 10.0]
+    search._costs.fit_reserve = 9.0
+    assert search._last_fit_seconds(1) == 9.0
+    search._costs = SimpleNamespace(reserve=2.0, fit_reserve=1.0)
+    assert search._last_fit_seconds(1) == 2.0
 
 
 @pytest.mark.parametrize(
@@ -319,12 +347,12 @@ def test_what_is_far_behind_does_not_win_by_having_time(monkeypatch, close, fail
         tried.append((method, number))
         if method == "forest" and number:
             if failed:
-                search._drop("forest", "failed", "ValueError: of its own")
+                search._drop("forest", Status.FAILED, Reason.ERROR)
             return {}
         gain = 0.3 if method == "forest" else (0.25 if close else 0.05)
-        base = search.board.scores[ORIGINAL][number]
-        config = Config((Piece(method, RESIDUAL, 10),))
-        return {config: Measured(base.score + gain, base.evidence + gain)}
+        base = search.leaderboard.scores[ORIGINAL][number]
+        candidate = Candidate((Block(method, Order.RESIDUAL, 10),))
+        return {candidate: HeldOutScore(base.score + gain, base.evidence + gain)}
 
     monkeypatch.setattr(Search, "_try_on_fold", try_on_fold)
     auto = quick(methods=["forest", "batch"], cv=KFold(3))

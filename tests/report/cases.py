@@ -81,7 +81,7 @@ def fitted(
             {
                 "method": "landmarks",
                 "status": "skipped",
-                "reason": "no time was left",
+                "reason": "the time budget leaves no room for it",
                 "fold_scores": [],
                 "mean": None,
                 "std": None,

@@ -8,6 +8,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.model_selection import KFold
 from tests.report.cases import fitted
 
 from featurewright import AutoFeatures
@@ -40,7 +41,7 @@ TARGETS = {
 @pytest.mark.parametrize("target", TARGETS)
 def test_any_fitted_model_has_a_page(n_rows, target):
     X = table(n_rows)
-    model = AutoFeatures(methods=["batch"], time_budget=1, cv=2, random_state=0)
+    model = AutoFeatures(methods=["batch"], time_budget=3600, cv=KFold(2), random_state=0)
     model.fit(X, TARGETS[target](X))
     summary = summarize(model)
     json.dumps(summary, allow_nan=False)
@@ -53,7 +54,7 @@ def test_any_fitted_model_has_a_page(n_rows, target):
 
 def test_features_of_a_model_have_their_profiles():
     X = table(150)
-    model = AutoFeatures(methods=["batch"], time_budget=30, random_state=0)
+    model = AutoFeatures(methods=["batch"], time_budget=3600, cv=3, random_state=0)
     summary = summarize(model.fit(X, TARGETS["classes"](X)))
     assert not summary["verdict"]["keep_original"]
     for feature in summary["features"]:

@@ -72,6 +72,25 @@ def test_one_fold_has_no_spread():
     assert summarize(fitted())["measured"].startswith("Means of 5 folds")
 
 
+@pytest.mark.parametrize(
+    ("reason", "short"),
+    [
+        ({"status": "failed", "reason": "RuntimeError: it ran out of time"}, False),
+        ({"status": "failed", "reason": "RuntimeError: no", "reason_code": "error"}, False),
+        ({"status": "stopped", "reason": "no better with all rows"}, False),
+        ({"status": "stopped", "reason": "the time is better spent on other methods"}, True),
+        ({"status": "skipped", "reason": "in other words", "reason_code": "no_time"}, True),
+    ],
+)
+def test_one_fold_is_for_want_of_time_only_where_that_is_the_reason(reason, short):
+    """With the codes of reasons, and with the texts alone that earlier model files hold."""
+    model = fitted()
+    model.gain_per_fold_ = model.gain_per_fold_[:1]
+    model.results_[-1] |= reason
+    assert ("no time for more" in summarize(model)["measured"]) == short
+    assert summarize(model)["methods"][-1]["reason"] == reason["reason"]
+
+
 def test_folds_in_time_order_are_told():
     model = fitted()
     assert "after theirs in time" not in summarize(model)["measured"]

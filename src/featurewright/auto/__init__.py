@@ -1,4 +1,4 @@
-"""The main job: a table and a target in, better features out."""
+"""`AutoFeatures`: a search for columns that make an estimator better."""
 
 from featurewright.auto.estimators import standard_estimator
 from featurewright.auto.features import AutoFeatures

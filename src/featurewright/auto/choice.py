@@ -1,4 +1,4 @@
-"""Which method to keep, and what that is worth: choosing is optimistic, so it is corrected."""
+"""The choice among candidates by their gains, and its gain without the bias of choosing."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from scipy.stats import t as student
 
 Array = NDArray[np.float64]
 
-# One-sided levels at which a gain must be above nothing.
+# One-sided confidence levels at which a gain must be above zero.
 SURE = 0.85
-PROVED = 0.7  # on further folds, which have not chosen it
+PROVED = 0.7  # on further folds, which have not chosen the candidate
 VERY_SURE = 0.9  # where rows are few and there was no time for further folds
-_CLOSE = 0.25  # standard errors within which fewer columns are as good
-_ENOUGH = 0.998  # share of the best gain that fewer columns must reach to be as good
+_CLOSE_ERRORS = 0.25  # standard errors within which fewer columns are as good
+_CLOSE_SHARE = 0.998  # of the best gain, above which fewer columns are as good
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +27,10 @@ class Choice:
     Parameters
     ----------
     key : object
-        The kept choice; None keeps the original columns only.
+        The candidate that is kept; None keeps the original columns only.
     gains : ndarray of shape (n_folds - n_first,)
-        Gain of what the other folds would have chosen, in each fold that proves something: what
-        choosing the best of several flatters is not in it.
+        In each fold that was not used to choose the candidates, the gain of what the other folds
+        would have chosen: it is free of the bias of choosing the best of several.
     """
 
     key: Any
@@ -38,7 +38,7 @@ class Choice:
 
 
 def corrected_error(gains: Array, test_share: float) -> float:
-    """Give the standard error of a mean over folds whose training rows overlap.
+    """Return the standard error of a mean over folds whose training rows overlap.
 
     Nadeau and Bengio (2003): the variance of a fold is multiplied by 1/n + test/train.
     """
@@ -48,20 +48,20 @@ def corrected_error(gains: Array, test_share: float) -> float:
 
 
 def is_above(gains: Array, test_share: float, level: float) -> bool:
-    """Tell whether the mean of some gains is above nothing, at a one-sided level."""
+    """Whether the mean of some gains is above zero, at a one-sided confidence level."""
     needed = float(student.ppf(level, len(gains) - 1))  # 1.2 for five folds, more for fewer
     return bool(gains.mean() > needed * corrected_error(gains, test_share))
 
 
 def best_keys(gains: Mapping[Any, Array], sizes: Mapping[Any, int]) -> list[Any]:
-    """Give the choices that are about as good as the best one, those with few columns first."""
+    """Return the candidates that are about as good as the best, those with few columns first."""
     best = max(gains, key=lambda key: (gains[key].mean(), -sizes[key]))
-    little = (1.0 - _ENOUGH) * max(0.0, float(gains[best].mean()))
+    little = (1.0 - _CLOSE_SHARE) * max(0.0, float(gains[best].mean()))
     close = [best]
     for key, found in gains.items():
         behind = gains[best] - found
         noise = behind.std(ddof=1) / np.sqrt(len(behind)) if len(behind) > 1 else 0.0
-        if key != best and behind.mean() <= max(_CLOSE * noise, little):
+        if key != best and behind.mean() <= max(_CLOSE_ERRORS * noise, little):
             close.append(key)
     return sorted(close, key=lambda key: (sizes[key], -gains[key].mean()))
 
@@ -75,22 +75,22 @@ def choose(
     sure: float = SURE,
     reported: Mapping[Any, Array] | None = None,
 ) -> Choice:
-    """Choose by the gains of all folds; None where no gain is clearly above its noise.
+    """Choose a candidate by the gains of all folds; none where no gain is clearly above its noise.
 
     Parameters
     ----------
     gains : mapping
-        Paired differences to the original columns, fold by fold, of each choice.
+        Paired differences to the original columns by fold, of each candidate.
     sizes : mapping
         Number of constructed columns of each.
     test_share : float
         Test rows of a fold over its training rows.
     n_first : int
-        The first so many folds have chosen these choices among others, so they prove nothing.
+        Number of first folds that chose these candidates among others, and so prove nothing.
     sure : float
-        One-sided level at which the gain must be above nothing.
+        One-sided confidence level at which the gain must be above zero.
     reported : mapping, optional
-        The same differences in what is reported, where that is not what choices are compared by.
+        The same differences in what is reported, where candidates are compared by something else.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def choose(
         agree = n_proofs < n_first and found.mean() > 0.0
         return agree and is_above(gains[key], test_share, VERY_SURE)
 
-    # One that varies wildly from fold to fold is near the best by chance alone: it is passed over.
+    # One that varies wildly from fold to fold is near the best by chance: it is passed over.
     key = next((key for key in best_keys(gains, sizes) if is_sure(key)), None)
     if key is None:
         return nothing

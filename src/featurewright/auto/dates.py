@@ -31,8 +31,8 @@ _NAMES = (
 _MONTHS = {
     written: number for number, name in enumerate(_NAMES, start=1) for written in (name, name[:3])
 }
-_LOOKED_AT = 200  # labels looked at before a whole column of text is read as dates
-_SHARE = 0.95  # of the labels that must be dates
+_N_SAMPLED_LABELS = 200  # read before a whole column of text is
+_MIN_DATE_SHARE = 0.95  # of the labels, for a column of text to hold dates
 
 
 class TimeKind(Enum):
@@ -65,7 +65,7 @@ _DATE_FORMS = {
 
 
 def written_forms(kind: TimeKind) -> list[str]:
-    """Give the ways in which dates of a kind of text are written, for functions like strptime."""
+    """Return the formats in which dates of a kind are written, as `strptime` has them."""
     times = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M%p", " %I:%M:%S %p", " %I:%M:%S%p")
     iso = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", "T%H:%M", "T%H:%M:%S", "T%H:%M:%S.%f")
     forms = [f"{date}{time}" for date in _DATE_FORMS[kind] for time in times]
@@ -73,7 +73,7 @@ def written_forms(kind: TimeKind) -> list[str]:
 
 
 def time_kind(series: nw.Series) -> TimeKind | None:
-    """Tell whether a column holds dates, durations or times of day; None for anything else."""
+    """Return what kind of dates, durations or times of day a column holds; None for other data."""
     dtype = series.dtype
     if dtype in (nw.Datetime, nw.Date):
         return TimeKind.DATE
@@ -89,7 +89,7 @@ def time_kind(series: nw.Series) -> TimeKind | None:
 
 
 def _kind_of_objects(series: nw.Series) -> TimeKind | None:
-    """Look at the Python types in a column of objects."""
+    """Return the kind of a column of Python objects, by their types."""
     types = set(map(type, series.drop_nulls().to_list()))
     for kind, wanted in (
         (TimeKind.DATE, dt.date),
@@ -102,30 +102,34 @@ def _kind_of_objects(series: nw.Series) -> TimeKind | None:
 
 
 def _kind_of_text(series: nw.Series) -> TimeKind | None:
-    """Tell how nearly all labels write dates; None where they do not, or not in one way.
+    """Return how nearly all labels write dates; None where they do not, or not in one way.
 
-    Days up to the twelfth may be months. Where all are, slashes are read as Americans write them
-    and points and hyphens as others do.
+    Where no day is above the twelfth, day and month are ambiguous: with slashes the month comes
+    first, with points and hyphens the day.
     """
     labels = sorted({str(label).strip() for label in series.drop_nulls().unique().to_list()})
     kinds = [TimeKind.DATE, TimeKind.YEAR_FIRST, TimeKind.NAMED_MONTH]
     slashes = bool(labels) and "/" in labels[0]
     either = (TimeKind.MONTH_FIRST, TimeKind.DAY_FIRST)
     kinds += either if slashes else reversed(either)
-    step = max(1, len(labels) // _LOOKED_AT)
-    likely = [kind for kind in kinds if labels and _share_of_dates(labels[::step], kind) >= _SHARE]
+    step = max(1, len(labels) // _N_SAMPLED_LABELS)
+    likely = [
+        kind
+        for kind in kinds
+        if labels and _share_of_dates(labels[::step], kind) >= _MIN_DATE_SHARE
+    ]
     shares = {kind: _share_of_dates(labels, kind) for kind in likely}
     best = max(shares, key=lambda kind: shares[kind], default=None)  # the first of equals
-    return best if best is not None and shares[best] >= _SHARE else None
+    return best if best is not None and shares[best] >= _MIN_DATE_SHARE else None
 
 
 def _share_of_dates(labels: list[str], kind: TimeKind) -> float:
-    """Give the share of labels that are dates written in a way."""
+    """Return the share of labels that are dates of a kind."""
     return sum(_from_text(label, kind) is not None for label in labels) / len(labels)
 
 
 def _from_text(label: str, kind: TimeKind) -> float | None:
-    """Read one date that is written in a way, or as 2024-12-31; None where it is none."""
+    """Return the seconds of a date of a kind, or written as 2024-12-31; None for other text."""
     label = label.strip()
     try:
         if _ISO.fullmatch(label):
@@ -139,7 +143,7 @@ def _from_text(label: str, kind: TimeKind) -> float | None:
 
 
 def _parts(label: str, kind: TimeKind) -> Parts | None:
-    """Read year, month, day and time from a date of numbers; None where it is none."""
+    """Return year, month, day and time of a date of numbers; None for other text."""
     found = _NUMBERS.fullmatch(label)
     if not found:
         return None
@@ -155,7 +159,7 @@ def _parts(label: str, kind: TimeKind) -> Parts | None:
 
 
 def _named_parts(label: str) -> Parts | None:
-    """Read year, month, day and time from a date with an English month; None where it is none."""
+    """Return year, month, day and time of a date with an English month; None for other text."""
     found = _DAY_MONTH.fullmatch(label)
     if found:
         day, spaced, joined, year, *clock = found.groups()
@@ -170,7 +174,7 @@ def _named_parts(label: str) -> Parts | None:
 
 
 def _clock(found: list[str | None]) -> tuple[int, int, int]:
-    """Read hours, minutes and seconds; midnight where there are none."""
+    """Return hours, minutes and seconds; midnight where there are none."""
     hour, minute, second, half = found
     hours = int(hour or 0)
     if half:
@@ -181,7 +185,7 @@ def _clock(found: list[str | None]) -> tuple[int, int, int]:
 
 
 def _from_object(value: Any) -> float:
-    """Turn a date, duration or time of day into seconds; wall time where there is a zone."""
+    """Return a date, duration or time of day in seconds; wall time where there is a zone."""
     if isinstance(value, dt.timedelta):
         return value / _MICROSECOND / 1e6
     if isinstance(value, dt.time):
@@ -194,7 +198,7 @@ def _from_object(value: Any) -> float:
 
 
 def read_seconds(name: str, series: nw.Series, kind: TimeKind) -> Seconds:
-    """Turn a column of times into seconds: of dates, since 1970; what cannot be read is NaN."""
+    """Return a column of times in seconds, dates since 1970; what cannot be read is NaN."""
     if series.null_count() == len(series):
         return np.full(len(series), np.nan)
     text = series.dtype in (nw.String, nw.Categorical, nw.Enum)
@@ -213,7 +217,7 @@ def read_seconds(name: str, series: nw.Series, kind: TimeKind) -> Seconds:
 
 
 def _seconds_of_dates(series: nw.Series) -> Seconds:
-    """Convert a column with a dtype of dates at once."""
+    """Return the seconds of a column with a dtype of dates."""
     if series.dtype == nw.Date:
         series = series.cast(nw.Datetime("us"))
     elif getattr(series.dtype, "time_zone", None) is not None:
@@ -222,12 +226,12 @@ def _seconds_of_dates(series: nw.Series) -> Seconds:
 
 
 def _floats(series: nw.Series) -> Seconds:
-    """Convert whole numbers; missing becomes NaN."""
+    """Return whole numbers as floats; missing becomes NaN."""
     return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
 def _one_by_one(series: nw.Series, kind: TimeKind) -> Seconds:
-    """Convert text and Python objects, each distinct value once."""
+    """Return the seconds of text and Python objects, each distinct value read once."""
     missing = series.is_null().to_numpy()
     known: dict[Any, float] = {}
     out = np.full(len(series), np.nan)
@@ -242,14 +246,14 @@ def _one_by_one(series: nw.Series, kind: TimeKind) -> Seconds:
 
 
 def _read_object(value: Any) -> float | None:
-    """Read one Python object; None where it is no time."""
+    """Return the seconds of a Python object; None where it is no time."""
     if isinstance(value, dt.date | dt.timedelta | dt.time):
         return _from_object(value)
     return None
 
 
 def date_parts(seconds: Seconds) -> dict[str, Seconds]:
-    """Give the parts of dates: year, month, day, weekday (0 is Monday), hour and minute."""
+    """Return the parts of dates: year, month, day, weekday (0 is Monday), hour and minute."""
     known = np.isfinite(seconds)
     days = np.floor(np.where(known, seconds, 0.0) / DAY)
     stamps = days.astype("datetime64[D]")
@@ -268,6 +272,6 @@ def date_parts(seconds: Seconds) -> dict[str, Seconds]:
 
 
 def pair_names(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Give the pairs of date columns whose difference is a column, the later name first."""
+    """Return the pairs of date columns whose difference is a column, the later one first."""
     listed = list(names)
     return [(b, a) for i, a in enumerate(listed) for b in listed[i + 1 :]]

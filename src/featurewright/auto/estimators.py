@@ -1,4 +1,4 @@
-"""The standard estimators and folds: what `AutoFeatures` tries features with."""
+"""The standard estimators, and the folds that candidates are scored on."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from featurewright.estimators.parameters import one_of, whole_number
 from featurewright.tables.targets import as_array, is_missing
 
 STANDARD = ("linear", "knn", "boosting")
-# What scikit-learn says of a target with many classes, again and again.
+# A warning of scikit-learn about targets with many classes.
 MANY_CLASSES = "The number of unique classes is greater than 50%"
-_SHARED_CELLS = 100_000  # of a table, beyond which threads share the work of boosting
+_MIN_SHARED_CELLS = 100_000  # of a table, above which threads share the work of boosting
 FEW_ROWS = 3_000  # up to here, a choice by five folds owes much to luck
-_REPETITIONS = 2
+_N_REPETITIONS = 2  # of all folds, for a table with few rows
 
 
 class EvenScaler(StandardScaler):
-    """Standardise columns, but give those of two values the distance of one between them.
+    """Standardise columns, but scale those with two values to a distance of one between them.
 
-    Standardised, an indicator of few rows would have values far from 0, and be punished least by a
-    linear model's penalty, or count most among neighbours, although least is known of it.
+    Standardised, an indicator of few rows would have values far from 0: a linear model's penalty
+    would affect it least, and neighbours would be compared by it most, although it is rare.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def standard_estimator(name: str, task: str, *, random_state: Any = None) -> Any
 
 
 def choose_estimator(estimator: Any, task: str, n_outputs: int, seed: int) -> tuple[str, Any]:
-    """Give the estimator to measure with and its name."""
+    """Return the name of the estimator that candidates are scored with, and the estimator."""
     if estimator is None or isinstance(estimator, str):
         name = "linear" if estimator is None else estimator
         model = standard_estimator(name, task, random_state=seed)
@@ -135,7 +135,7 @@ def choose_estimator(estimator: Any, task: str, n_outputs: int, seed: int) -> tu
 
 
 def _name_of(estimator: Any, task: str) -> str:
-    """Give the name of an estimator's class, or that of the standard one it is like."""
+    """Return the name of the standard estimator that one equals, else that of its class."""
     settings = estimator.get_params() if hasattr(estimator, "get_params") else {}
     seed = next((v for key, v in settings.items() if key.endswith("random_state")), None)
     for name in STANDARD:
@@ -145,12 +145,12 @@ def _name_of(estimator: Any, task: str) -> str:
 
 
 def _last(estimator: Any) -> Any:
-    """Give the last step of a pipeline, else the estimator itself."""
+    """Return the last step of a pipeline, else the estimator itself."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
 def check_groups(groups: Any, n_rows: int) -> Any:
-    """Give the groups as an array; refuse another number of them than rows, and missing ones."""
+    """Return the groups as an array; refuse a wrong number of them, and missing ones."""
     if groups is None:
         return None
     groups = as_array(groups, "groups")
@@ -170,9 +170,10 @@ def check_groups(groups: Any, n_rows: int) -> Any:
 def make_folds(
     cv: Any, y: NDArray[Any], groups: Any, task: str, seed: int, *, weights: Any = None
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Give the rows of each fold that can be used: two classes to learn, some rows to test.
+    """Return the rows of each fold that can be used.
 
-    Where there are weights, some of the rows to learn from have one.
+    A fold needs two classes to learn from, rows to test on, and where there are weights a training
+    row whose weight is not 0.
     """
     rows = np.zeros((len(y), 1))
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
@@ -181,7 +182,7 @@ def make_folds(
             return []
     splitter = sklearn_check_cv(cv, y, classifier=task == "classification")
     with warnings.catch_warnings():
-        # A class with fewer rows than folds is missing from some of them, which is all right.
+        # A class with fewer rows than folds is missing from some of them, which is acceptable.
         warnings.filterwarnings("ignore", message="The least populated class")
         warnings.filterwarnings("ignore", message=MANY_CLASSES)
         found = [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(rows, y, groups)]
@@ -198,18 +199,18 @@ def make_folds(
 def further_folds(
     cv: Any, y: NDArray[Any], groups: Any, task: str, seed: int, *, weights: Any = None
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Give other folds of a table with few rows, where folds are drawn at all."""
+    """Return further folds of a table with few rows; none where `cv` is a splitter of its own."""
     drawn = isinstance(cv, int | np.integer) and groups is None
     if not drawn or len(y) > FEW_ROWS:
         return []
     repeated = (
-        make_folds(cv, y, None, task, seed + 1 + k, weights=weights) for k in range(_REPETITIONS)
+        make_folds(cv, y, None, task, seed + 1 + k, weights=weights) for k in range(_N_REPETITIONS)
     )
     return [fold for folds in repeated for fold in folds]
 
 
 def _usual_folds(n_folds: int, y: NDArray[Any], groups: Any, task: str, seed: int) -> Any:
-    """Make the splitter a number of folds stands for; None where there are too few rows."""
+    """Return the splitter that a number of folds stands for; None where there are too few rows."""
     by_class = task == "classification"
     if groups is not None:
         n_groups = len(np.unique(groups))
@@ -231,27 +232,27 @@ def _usual_folds(n_folds: int, y: NDArray[Any], groups: Any, task: str, seed: in
 
 @contextmanager
 def few_threads(n_jobs: int | None, n_cells: int) -> Iterator[None]:
-    """Keep matrix products in one thread, and OpenMP, which boosting uses, in as many as asked for.
+    """Limit matrix products to one thread, and OpenMP, which boosting uses, to those asked for.
 
     Small products take ten times longer on a busy machine when threads share them, and sums that
     are taken in another order would make results depend on the number of threads. Boosting on few
     cells gains a tenth from a second thread, and on a busy machine takes minutes instead of seconds
     when its threads wait for each other.
     """
-    threads = effective_n_jobs(n_jobs) if n_cells > _SHARED_CELLS else 1
+    threads = effective_n_jobs(n_jobs) if n_cells > _MIN_SHARED_CELLS else 1
     with one_blas_thread(), threadpool_limits(threads, user_api="openmp"):
         yield
 
 
 def fit_estimator(estimator: Any, X: Any, y: NDArray[Any], weights: Any) -> Any:
-    """Fit a copy of an estimator, with the weights where it takes them."""
+    """Return a fitted copy of an estimator; weights are passed where it takes them."""
     model = clone(estimator)
     if y.ndim == 1 and len(np.unique(y)) == 1:
         # Most classifiers refuse a single class, and there is nothing to learn of numbers.
         return (DummyRegressor() if is_regressor(model) else DummyClassifier()).fit(X, y)
     parameters = {} if weights is None else _weight_parameters(model, weights)
     with warnings.catch_warnings():
-        # A solver that has not quite converged is as good as any other model to compare with.
+        # A solver that has not quite converged is good enough to compare columns by.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", message="Label .* is present in all")
         warnings.filterwarnings("ignore", message=MANY_CLASSES)
@@ -259,7 +260,7 @@ def fit_estimator(estimator: Any, X: Any, y: NDArray[Any], weights: Any) -> Any:
 
 
 def probabilities(model: Any, X: Any) -> NDArray[np.float64]:
-    """Give the probability of each class, or of each of several labels."""
+    """Return the probability of each class, or of each of several labels."""
     found = model.predict_proba(X)
     if not isinstance(found, list):
         return np.asarray(found, np.float64)
@@ -272,7 +273,7 @@ def probabilities(model: Any, X: Any) -> NDArray[np.float64]:
 
 
 def _weight_parameters(model: Any, weights: Any) -> dict[str, Any]:
-    """Name the weights as `fit` wants them."""
+    """Return the weights as parameters of `fit`."""
     if isinstance(model, Pipeline):
         name, last = model.steps[-1]
         return {f"{name}__sample_weight": weights} if _takes_weights(last) else {}
@@ -280,6 +281,6 @@ def _weight_parameters(model: Any, weights: Any) -> dict[str, Any]:
 
 
 def _takes_weights(model: Any) -> bool:
-    """Tell whether an estimator's fit takes weights."""
+    """Whether the `fit` of an estimator takes weights."""
     inner = getattr(model, "estimator", model)
     return has_fit_parameter(model, "sample_weight") and has_fit_parameter(inner, "sample_weight")

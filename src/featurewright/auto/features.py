@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from featurewright.auto.board import ORIGINAL
+from featurewright.auto.candidates import ORIGINAL, Candidate
+from featurewright.auto.cross_check import score_estimators
 from featurewright.auto.estimators import (
     STANDARD,
     check_groups,
@@ -24,32 +25,27 @@ from featurewright.auto.estimators import (
     make_folds,
     probabilities,
 )
+from featurewright.auto.failures import Attempt
+from featurewright.auto.methods import METHODS, Task, chosen_methods, warm_up
 from featurewright.auto.originals import OutputColumn, unique_names
-from featurewright.auto.others import score_estimators
-from featurewright.auto.pace import FAILURES, Clock
-from featurewright.auto.parts import Part
+from featurewright.auto.parts import KINDS, Part
 from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader, learn_reader
-from featurewright.auto.requests import Task
+from featurewright.auto.scoring import choose_scorer
 from featurewright.auto.search import Search
-from featurewright.auto.sources import SOURCES, chosen_methods
 from featurewright.auto.targets import read_target
-from featurewright.auto.warming import warm_up
-from featurewright.auto.workspace import Config, Problem, Workspace
-from featurewright.auto.yardstick import Yardstick, choose_yardstick
+from featurewright.auto.timing import Clock
+from featurewright.auto.workspace import Problem, Workspace
 from featurewright.estimators.parameters import check_jobs, number, one_of, whole_number
 from featurewright.expressions import Feature
-from featurewright.tables import (
-    check_input_names,
-    check_weights,
-)
+from featurewright.tables import check_input_names, check_weights
 
 _logger = logging.getLogger("featurewright")
-_MAX_PROFILED = 300  # columns of the output that `profile_` describes
+_MAX_PROFILED_COLUMNS = 300  # columns of the output that `profile_` describes
 
 
 def _model_has(method: str) -> Any:
-    """Tell whether the fitted model has a method."""
+    """Return a test of whether the fitted model has a method."""
     return lambda self: not hasattr(self, "model_") or hasattr(self.model_, method)
 
 
@@ -57,9 +53,9 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     """Find columns that make an estimator better, prove it on held-out rows, and compute them.
 
     The methods of this package are run inside the folds of a cross-validation, one fold after the
-    other, within a time budget. Columns of several methods are joined where that adds up. What is
+    other, within a time budget. Columns of several methods are joined where that helps. What is
     clearly better than the original columns on held-out rows is fitted once more on all rows; where
-    nothing is, the answer is to keep the original columns only.
+    nothing is, the original columns alone are kept.
 
     Tables may hold numbers, booleans, strings and categories, dates, times and durations, and
     missing values. Columns that are constant, empty or look like identifiers are left out.
@@ -104,7 +100,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         The classes, where there are any.
     results_ : list of dict
         Every method tried, the original columns first: scores and gains by fold, time, number of
-        constructed columns. These are the gains of the best choice of each method: see `gain_`.
+        constructed columns, status, and the reason where it was not finished, as text and as a
+        code. These are the gains of the best columns of each method: see `gain_`.
     best_method_ : str
         What was kept; "original" keeps the original columns only.
     features_ : list of Feature
@@ -115,8 +112,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     gain_, gain_std_ : float
         Their difference and its standard error, corrected for folds whose training rows overlap.
     gain_per_fold_ : ndarray
-        The gain in each fold of what the other folds would have chosen, so that it is not
-        flattered by choosing. Where the best few choices were tried on further folds, these alone.
+        The gain in each fold of what the other folds would have chosen, so that it is free of the
+        bias of choosing. Where the best few choices were tried on further folds, these alone.
     scoring_ : str
         Name of the scorer.
     left_out_ : dict
@@ -129,7 +126,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     reader_ : TableReader
         How a raw table becomes the table that features are made from.
     originals_ : Originals
-        How that becomes the original columns of the output.
+        How that table becomes the original columns of the output.
     parts_ : list of Part
         The constructed columns, by method.
     model_ : estimator
@@ -225,51 +222,43 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max - 1000))
         n_outputs = 1 if codes.ndim == 1 else codes.shape[1]
         name, estimator = choose_estimator(self.estimator, self.task_, n_outputs, seed)
-        self.scoring_, yardstick = choose_yardstick(self.scoring, estimator, self.task_, labels)
+        self.scoring_, scorer = choose_scorer(self.scoring, estimator, self.task_, labels)
         self.reader_: TableReader = reader
         self.left_out_: dict[str, str] = left_out
         task = Task(self.task_, n_outputs, self.max_size, self.n_jobs)
-        problem = Problem(table, labels, codes, weights, task, self.n_features_out)
         folds = make_folds(self.cv, labels, groups, self.task_, seed, weights=weights)
         further = further_folds(self.cv, labels, groups, self.task_, seed, weights=weights)
         warm_up(task, methods)
         with few_threads(self.n_jobs, table.matrix.size):
-            self._run(problem, (folds, further), methods, (name, estimator, yardstick), seed)
+            search = Search(
+                Problem(table, labels, codes, weights, task, self.n_features_out),
+                folds,
+                further,
+                estimator=estimator,
+                scorer=scorer,
+                methods=methods,
+                seed=seed,
+                clock=self._make_clock(self.time_budget),
+                listen=self._notify,
+            )
+            self._run(search, name)
         return self
 
-    def _run(
-        self,
-        problem: Problem,
-        all_folds: tuple[list[Any], list[Any]],
-        methods: list[str],
-        measured_with: tuple[str, Any, Yardstick],
-        seed: int,
-    ) -> None:
+    _make_clock = Clock  # tests replace it with a clock that they control
+
+    def _run(self, search: Search, name: str) -> None:
         """Search, choose, and fit once more on all rows."""
-        name, estimator, yardstick = measured_with
-        folds, further = all_folds
-        clock = Clock(self.time_budget)
-        search = Search(
-            problem,
-            folds,
-            further,
-            (estimator, yardstick),
-            methods,
-            seed=seed,
-            clock=clock,
-            listen=self._notify,
-        )
         search.run()
-        config, gains = search.board.decide()
-        self._note(search, config, gains)
-        self._refit(search, config)
-        kept = ORIGINAL if self.best_method_ == "original" else config
+        candidate, gains = search.leaderboard.decide()
+        self._keep_results(search, candidate, gains)
+        self._refit(search, candidate)
+        kept = ORIGINAL if self.best_method_ == ORIGINAL.label else candidate
         self.estimator_scores_ = score_estimators(search, kept, name)
         self._notify(
             {
                 "method": self.best_method_,
                 "stage": "done",
-                "seconds": clock.spent,
+                "seconds": search.clock.spent,
                 "best_method": self.best_method_,
                 "best_score": self.score_,
                 "baseline": self.baseline_score_,
@@ -277,7 +266,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         )
 
     def _check(self) -> list[str]:
-        """Refuse parameters that make no sense; give the methods asked for."""
+        """Refuse parameters that make no sense; return the methods asked for."""
         number("time_budget", self.time_budget, above=0.0)
         if self.n_features_out is not None:
             whole_number("n_features_out", self.n_features_out, 1, other="None")
@@ -287,52 +276,63 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
             one_of("estimator", self.estimator, STANDARD)
         return chosen_methods(self.methods)
 
-    def _note(self, search: Search, config: Config, gains: NDArray[np.float64]) -> None:
-        """Keep what the search found."""
-        self.results_: list[dict[str, Any]] = search.board.results()
-        self.best_method_ = config.label
+    def _keep_results(
+        self, search: Search, candidate: Candidate, gains: NDArray[np.float64]
+    ) -> None:
+        """Set the attributes that say what the search found."""
+        leaderboard = search.leaderboard
+        self.results_: list[dict[str, Any]] = leaderboard.results()
+        self.best_method_ = candidate.label
         # The last fold may have the original columns only: both means are over the same folds.
-        base = search.board.proofs(ORIGINAL)[: len(gains) or None]
+        base = leaderboard.proofs(ORIGINAL)[: len(gains) or None]
         self.baseline_score_ = float(np.mean(base)) if base else float("nan")
         self.gain_per_fold_ = gains if len(gains) else np.zeros(len(base))
         self.gain_ = float(self.gain_per_fold_.mean()) if base else 0.0
-        self.gain_std_ = search.board.error(self.gain_per_fold_) if base else 0.0
+        self.gain_std_ = leaderboard.error(self.gain_per_fold_) if base else 0.0
         self.score_ = self.baseline_score_ + self.gain_
 
-    def _refit(self, search: Search, config: Config) -> None:
+    def _keep_originals(self) -> None:
+        """Set the attributes of a search that keeps the original columns only."""
+        self.best_method_ = ORIGINAL.label
+        self.gain_, self.gain_std_, self.score_ = 0.0, 0.0, self.baseline_score_
+        self.gain_per_fold_ = np.zeros(len(self.gain_per_fold_))
+
+    def _refit(self, search: Search, candidate: Candidate) -> None:
         """Construct and fit once more, on all rows."""
         problem, clock = search.problem, search.clock
-        space = Workspace(problem, search.seed)
-        self.parts_: list[Part] = []
-        try:
-            for method in config.methods:
-                space.construct(SOURCES[method], (), max(1.0, clock.left))
-            self.parts_ = space.rated(config)
-        except FAILURES as error:
-            self.best_method_ = "original"
-            self.gain_, self.gain_std_, self.score_ = 0.0, 0.0, self.baseline_score_
-            self.gain_per_fold_ = np.zeros(len(self.gain_per_fold_))
-            _logger.warning("%s failed on all rows, original columns kept: %s", config.label, error)
+        space = Workspace(problem, search.seed, search.store)
+        parts: list[Part] = []
+        columns = space.base
+        with Attempt(f"{candidate.label!r} on all rows") as attempt:
+            for method in candidate.methods:
+                space.construct(METHODS[method], (), max(1.0, clock.left))
+            chosen = space.select(candidate)
+            columns = space.columns(chosen)
+            parts = space.rated_parts(chosen, columns)
+        if attempt.error:
+            self._keep_originals()
+            parts, columns = [], space.base
+        self.parts_ = parts
         self.originals_ = space.originals
         self.columns_: tuple[OutputColumn, ...] = unique_names(
-            [*space.originals.columns, *(c for part in self.parts_ for c in part.columns)]
+            [*space.originals.columns, *(c for part in parts for c in part.columns)]
         )
-        self.features_: list[Feature] = [f for part in self.parts_ for f in part.features]
-        columns = space.columns(self.parts_)
+        self.features_: list[Feature] = [f for part in parts for f in part.features]
         self.model_ = fit_estimator(search.estimator, columns, problem.y, problem.weights)
         labels = getattr(self, "classes_", None) if self.task_ == "classification" else None
-        shown = np.flatnonzero([c.kind != "path" for c in self.columns_])[:_MAX_PROFILED]
+        described = [c.kind not in KINDS or KINDS[c.kind].is_described for c in self.columns_]
+        shown = np.flatnonzero(described)[:_MAX_PROFILED_COLUMNS]
         self.profile_ = profile_columns(
             columns[:, shown],
             [self.columns_[at].name for at in shown],
             problem.codes,
             self.task_,
             class_labels=None if labels is None else labels.tolist(),
-            undefined=space.undefined(self.parts_)[shown],
+            undefined=space.undefined_shares(parts)[shown],
         )
 
     def _notify(self, event: dict[str, Any]) -> None:
-        """Hear what was tried: a subclass may show it; `verbose` logs it.
+        """Log what was tried where `verbose` asks for it; a subclass may show it instead.
 
         The dict has method, stage, seconds, best_method, best_score and baseline.
         """
@@ -351,14 +351,14 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     # Using --------------------------------------------------------------------------------------
 
     def _columns(self, X: Any) -> NDArray[np.float64]:
-        """Compute the output as an array, whatever `set_output` says."""
+        """Return the output as an array, whatever `set_output` asks for."""
         check_is_fitted(self)
         table = self.reader_.read(self, X)
         base = self.originals_.compute(np.asarray(table.matrix, np.float64))
         return np.hstack([base, *(part.compute(table) for part in self.parts_)])
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Compute the original columns as numbers, and the constructed ones.
+        """Return the original columns as numbers, and the constructed ones.
 
         Parameters
         ----------
@@ -368,12 +368,12 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_outputs)
-            Finite numbers; `columns_` and `get_feature_names_out` say what they are.
+            Finite numbers; `columns_` and `get_feature_names_out` describe them.
         """
         return self._columns(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Name the columns that `transform` gives.
+        """Return the names of the columns of `transform`.
 
         Parameters
         ----------
@@ -409,7 +409,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
 
     @available_if(_model_has("predict"))
     def score(self, X: Any, y: Any) -> float:
-        """Score the predictions for rows by `scoring_`: higher is better.
+        """Return the score of the predictions by `scoring_`: higher is better.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ from featurewright.tables import Schema
 Matrix = NDArray[np.float64]
 
 MAX_LEVELS = 30  # levels of a category that become columns of their own
-_LEAST_ROWS = 2  # rows that a level needs for that
+_MIN_LEVEL_ROWS = 2  # rows that a level needs for that
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class OutputColumn:
         Its name.
     kind : str
         "number", "missing" (1 where the value is missing), "level" (1 where the row has it) or
-        "frequency" (how often the row's label is) of an original column; "formula", "landmark",
+        "frequency" (of the row's label) of an original column; "formula", "landmark",
         "component", "path", "score" or "vote" of a constructed one.
     source : str
         The original column, or the method that constructed it.
@@ -45,7 +45,7 @@ class OutputColumn:
 
 @dataclass(frozen=True, eq=False)
 class Originals:
-    """What `fit` learned to turn encoded rows into finite numbers.
+    """The original columns as finite numbers: what `fit` learned to compute them.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Originals:
     frequencies: dict[int, Matrix]
 
     def compute(self, matrix: Matrix) -> Matrix:
-        """Compute the columns of encoded rows."""
+        """Return the columns of encoded rows."""
         out = np.empty((len(matrix), len(self.steps)))
         for place, (kind, at, value) in enumerate(self.steps):
             column = matrix[:, at]
@@ -95,7 +95,7 @@ class Originals:
 
 
 def learn_originals(matrix: NDArray[np.floating[Any]], schema: Schema) -> Originals:
-    """Learn fills, indicators and levels from training rows."""
+    """Return the original columns as learned from training rows: fills, indicators and levels."""
     columns: list[OutputColumn] = []
     steps: list[tuple[str, int, float]] = []
     frequencies: dict[int, Matrix] = {}
@@ -116,7 +116,7 @@ def learn_originals(matrix: NDArray[np.floating[Any]], schema: Schema) -> Origin
             counts = np.bincount(known.astype(np.intp), minlength=len(levels))
             chosen = _common_levels(counts)
             if len(chosen) == 2 and len(known) == len(values):
-                chosen = chosen[:1]  # the second says the same
+                chosen = chosen[:1]  # the second is its complement
             for code in chosen:
                 add(f"{name} = {levels[code]}", "level", at, float(code))
             if len(chosen) < np.count_nonzero(counts) - 1:
@@ -133,8 +133,8 @@ def learn_originals(matrix: NDArray[np.floating[Any]], schema: Schema) -> Origin
 
 
 def _common_levels(counts: NDArray[np.intp]) -> list[int]:
-    """Give the codes of the levels that become columns: the common ones, in the order of codes."""
-    enough = np.flatnonzero(counts >= _LEAST_ROWS)
+    """Return the codes of the levels that become columns, the common ones, in increasing order."""
+    enough = np.flatnonzero(counts >= _MIN_LEVEL_ROWS)
     if not len(enough):
         enough = np.flatnonzero(counts)
     most = enough[np.argsort(-counts[enough], kind="stable")[:MAX_LEVELS]]
@@ -142,7 +142,7 @@ def _common_levels(counts: NDArray[np.intp]) -> list[int]:
 
 
 def unique_names(columns: list[OutputColumn]) -> tuple[OutputColumn, ...]:
-    """Tell columns apart that would have one name."""
+    """Return columns with distinct names: of equal ones, all but the first get a prime."""
     taken: set[str] = set()
     found = []
     for column in columns:

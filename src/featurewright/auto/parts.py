@@ -1,7 +1,8 @@
-"""Fitted pieces of the output: formulas, and chosen columns of fitted transformers."""
+"""Fitted parts of the output: formulas, and chosen columns of fitted transformers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,10 +19,38 @@ from featurewright.tables import EncodedTable
 
 Matrix = NDArray[np.float64]
 
-_TAIL = 0.01  # quantiles from which the usual range of a column is told
-_SPANS = 1.0  # a column is cut so many usual ranges beyond them, or where its values end
-SOME_ROWS = 20_000  # rows looked at for fills and ranges
-LEAST_VOTE = 0.01  # a share of votes below counts as this much, so that it has a logarithm
+_TAIL = 0.01  # the usual range of a column lies between this quantile and one minus it
+_SPANS = 1.0  # values are clipped this many usual ranges beyond it, or where the values end
+_MAX_RANGE_ROWS = 20_000  # rows from which fills and ranges are learned, about
+LEAST_VOTE = 0.01  # smaller shares of votes are raised to this, so that they have a logarithm
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """How constructed columns of one kind are computed, stored and exported.
+
+    Parameters
+    ----------
+    compute : callable
+        Takes a `Part` and a table, and returns its columns as they come: undefined is NaN.
+    is_formula : bool
+        Whether the columns are formulas; others come from a fitted transformer.
+    from_scores : bool
+        Whether the columns are predictions of an ensemble, rather than its `transform`.
+    is_logarithm : bool
+        Whether they are logarithms of those, raised to `LEAST_VOTE`.
+    is_indicator : bool
+        Whether values are 0 or 1, and never undefined.
+    is_described : bool
+        Whether `AutoFeatures.profile_` describes the columns.
+    """
+
+    compute: Callable[[Part, EncodedTable], Matrix]
+    is_formula: bool = False
+    from_scores: bool = False
+    is_logarithm: bool = False
+    is_indicator: bool = False
+    is_described: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +62,8 @@ class Part:
     method : str
         The method.
     kind : str
-        "formula", "landmark", "component", "path", "score", or "vote" for logarithms of votes.
+        A name of `KINDS`: "formula", "landmark", "component", "path", "score", or "vote" for
+        logarithms of votes.
     features : tuple of Feature
         The formulas, where it has any.
     transformer : estimator or None
@@ -43,9 +73,9 @@ class Part:
     names : tuple of str
         Names of the columns.
     fill : ndarray
-        What stands in for undefined values: the median.
+        What replaces undefined values: the median.
     low, high : ndarray
-        Values are cut to this range, that of the training rows without its far tails.
+        Values are clipped to this range, that of the training rows without its far tails.
 
     Examples
     --------
@@ -70,11 +100,11 @@ class Part:
 
     @property
     def columns(self) -> tuple[OutputColumn, ...]:
-        """The columns by name."""
+        """What the columns are."""
         return tuple(OutputColumn(name, self.kind, self.method) for name in self.names)
 
     def compute(self, table: EncodedTable) -> Matrix:
-        """Compute the columns: undefined values filled, far ones cut."""
+        """Return the columns of some rows: undefined values filled, far ones clipped."""
         values = self._raw(table)
         holes = ~np.isfinite(values)
         if holes.any():
@@ -82,13 +112,13 @@ class Part:
         return np.clip(values, self.low, self.high, out=values)
 
     def undefined(self, table: EncodedTable) -> Matrix:
-        """Give the share of rows in which each column is undefined, and filled."""
+        """Return the share of rows in which each column is undefined, and filled."""
         if not self.features:
             return np.zeros(len(self.names))
         return np.mean(~np.isfinite(self._raw(_some_rows(table))), axis=0)
 
     def take(self, chosen: Any) -> Part:
-        """Give some of the columns, in the order asked for."""
+        """Return a part with some of the columns, in the order asked for."""
         which = np.asarray(chosen, dtype=np.intp)
         return replace(
             self,
@@ -101,31 +131,55 @@ class Part:
         )
 
     def _raw(self, table: EncodedTable) -> Matrix:
-        """Compute the columns as they come."""
-        if self.transformer is None:
-            return evaluate_formulas(self.features, table)
-        if self.kind == "score":
-            return raw_scores(self.transformer, table)[:, self.keep]
-        if self.kind == "vote":
-            shares = raw_scores(self.transformer, table)[:, self.keep]
-            return np.log(np.maximum(shares, LEAST_VOTE))
-        values = self.transformer.transform(table)
-        if sparse.issparse(values):
-            return np.ascontiguousarray(values[:, self.keep].toarray(), dtype=np.float64)
-        return np.array(values[:, self.keep], dtype=np.float64)
+        """Return the columns of some rows as they come."""
+        return KINDS[self.kind].compute(self, table)
+
+
+def _formula_values(part: Part, table: EncodedTable) -> Matrix:
+    """Return the values of formulas."""
+    return evaluate_formulas(part.features, table)
+
+
+def _transformed(part: Part, table: EncodedTable) -> Matrix:
+    """Return the chosen columns of a transformer."""
+    values = part.transformer.transform(table)
+    if sparse.issparse(values):
+        return np.ascontiguousarray(values[:, part.keep].toarray(), dtype=np.float64)
+    return np.array(values[:, part.keep], dtype=np.float64)
+
+
+def _scored(part: Part, table: EncodedTable) -> Matrix:
+    """Return the chosen scores of an ensemble."""
+    return raw_scores(part.transformer, table)[:, part.keep]
+
+
+def _log_votes(part: Part, table: EncodedTable) -> Matrix:
+    """Return the logarithms of the chosen shares of votes."""
+    return np.log(np.maximum(_scored(part, table), LEAST_VOTE))
+
+
+KINDS = {
+    "formula": ColumnKind(_formula_values, is_formula=True),
+    "landmark": ColumnKind(_transformed),
+    "component": ColumnKind(_transformed),
+    "path": ColumnKind(_transformed, is_indicator=True, is_described=False),
+    "score": ColumnKind(_scored, from_scores=True),
+    "vote": ColumnKind(_log_votes, from_scores=True, is_logarithm=True),
+}
+"""What constructed columns may be; the names are stored in model files."""
 
 
 def _some_rows(table: EncodedTable) -> EncodedTable:
-    """Give every so many of the rows of a large table."""
-    step = max(1, len(table.matrix) // SOME_ROWS)
+    """Return an evenly spaced subsample of the rows of a large table."""
+    step = max(1, len(table.matrix) // _MAX_RANGE_ROWS)
     return EncodedTable(table.matrix[::step], table.schema)
 
 
 def rate_formulas(parts: list[Part], columns: Matrix, target: Matrix) -> list[Part]:
-    """Give each formula as its gain the share of a target that it explains beyond those before.
+    """Set the gain of each formula to the share of a target that it explains beyond the others.
 
-    The original columns, the first ones given, explain first; then the formula that explains most,
-    and so on. Formulas of all methods are rated together, so their gains compare.
+    The original columns, the first ones of `columns`, come first; then the formula that explains
+    most, and so on. Formulas of all methods are rated together, so their gains compare.
     """
     widths = [len(part.names) for part in parts]
     starts = columns.shape[1] - sum(widths) + np.cumsum([0, *widths])
@@ -145,23 +199,37 @@ def rate_formulas(parts: list[Part], columns: Matrix, target: Matrix) -> list[Pa
     ]
 
 
-def raw_scores(model: Any, table: EncodedTable) -> Matrix:
-    """Give what trees say together: for numbers, for the second of two classes, for each.
+def join_formulas(parts: Sequence[Part]) -> Part:
+    """Join parts of one method that have formulas."""
+    keep = np.arange(sum(len(part.names) for part in parts))
+    return replace(
+        parts[0],
+        features=tuple(feature for part in parts for feature in part.features),
+        keep=keep,
+        names=tuple(name for part in parts for name in part.names),
+        fill=np.concatenate([part.fill for part in parts]),
+        low=np.concatenate([part.low for part in parts]),
+        high=np.concatenate([part.high for part in parts]),
+    )
 
-    Boosted trees add up to scores, others vote.
+
+def raw_scores(model: Any, table: EncodedTable) -> Matrix:
+    """Return the scores or votes of trees: one column for numbers or two classes, else one each.
+
+    Boosted trees have scores, others shares of votes.
     """
     if hasattr(model, "decision_function"):
-        said = model.decision_function(table)
+        scores = model.decision_function(table)
     elif hasattr(model, "predict_proba"):
-        said = model.predict_proba(table)
-        said = said[:, 1:] if said.shape[1] == 2 else said
+        scores = model.predict_proba(table)
+        scores = scores[:, 1:] if scores.shape[1] == 2 else scores
     else:
-        said = model.predict(table)
-    return np.array(said, dtype=np.float64).reshape(len(table.matrix), -1)
+        scores = model.predict(table)
+    return np.array(scores, dtype=np.float64).reshape(len(table.matrix), -1)
 
 
 def evaluate_formulas(features: Any, table: EncodedTable) -> Matrix:
-    """Compute formulas of the built-in operators; undefined is NaN."""
+    """Return the values of formulas of built-in operators; undefined is NaN."""
     matrix = np.ascontiguousarray(table.matrix, dtype=np.float64)
     expressions = [feature.expression for feature in features]
     return evaluate_expressions(
@@ -179,7 +247,7 @@ def learn_part(
     names: Any = None,
     keep: Any = None,
 ) -> Part:
-    """Learn fills and ranges of columns from training rows."""
+    """Return a part whose fills and ranges are learned from training rows."""
     listed = tuple(features)
     if names is None:
         names = [feature.name for feature in listed]
@@ -187,7 +255,7 @@ def learn_part(
     blank = np.zeros(len(chosen))
     named = tuple(str(names[k]) for k in chosen)
     part = Part(method, kind, listed, transformer, chosen, named, blank, blank, blank)
-    if kind == "path":  # 0 or 1, and never undefined
+    if KINDS[kind].is_indicator:
         return replace(part, high=np.ones(len(chosen)))
     values = part._raw(_some_rows(table))
     values[~np.isfinite(values)] = np.nan

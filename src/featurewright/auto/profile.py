@@ -1,4 +1,4 @@
-"""What columns look like: quantiles, distribution beside the target, overlap with each other."""
+"""Descriptions of columns: quantiles, distribution beside the target, correlations."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ OTHER = "other"
 """Name of the rarer classes taken together."""
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
-"""The quantiles that are noted."""
+"""The quantiles that are stored."""
 
 N_BINS = 20
 N_TARGET_BINS = 10
 N_OVERLAPS = 3
 MAX_NUMBER = 1e300
 MAX_CELLS = 4_000_000
-"""Ranks held at once while overlaps are computed; more columns are compared on fewer rows."""
+"""Largest number of ranks in memory; more columns are compared on fewer rows."""
 
 
 def profile_columns(
@@ -38,7 +38,7 @@ def profile_columns(
     max_rows: int = 10_000,
     random_state: Any = 0,
 ) -> dict[str, Any]:
-    """Describe columns and how they go with the target, as plain values for JSON.
+    """Describe columns and their relation to the target, as plain values for JSON.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def profile_columns(
 def _one_class_each(
     target: NDArray[Any], class_labels: Sequence[object] | None
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Mark the rows of each class; of many classes, the commonest and the others together."""
+    """Return which rows are of each class, and their names; rarer ones of many are put together."""
     present, codes = np.unique(target, return_inverse=True)
     labels = [str(label if class_labels is None else class_labels[int(label)]) for label in present]
     counts = np.bincount(codes)
@@ -134,7 +134,7 @@ def _one_class_each(
 def _several_labels(
     target: NDArray[Any], class_labels: Sequence[object] | None
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Mark the rows that have each of the commonest labels."""
+    """Return which rows have each of the most common labels, and their names."""
     members = np.asarray(target, dtype=np.float64) > 0
     labels = range(members.shape[1]) if class_labels is None else class_labels
     order = np.sort(np.argsort(-members.sum(axis=0), kind="stable")[:MAX_CLASSES])
@@ -183,7 +183,7 @@ def _column(
 def _edges(
     column: NDArray[np.float64], distinct: NDArray[np.float64], discrete: bool, by_rank: bool
 ) -> NDArray[np.float64]:
-    """Choose bins: one for each of a few values, of equal counts, or of equal widths."""
+    """Return the edges of bins: one for each of a few values, of equal counts, or equal widths."""
     if discrete:
         middles = distinct[:-1] / 2 + distinct[1:] / 2
         return np.concatenate([distinct[:1], middles, distinct[-1:]])
@@ -197,7 +197,7 @@ def _edges(
 
 
 def _overlaps(matrix: NDArray[np.float64], names: Sequence[str]) -> list[list[dict[str, Any]]]:
-    """For each column, the others with the largest absolute rank correlation."""
+    """Return for each column the others with the largest absolute rank correlation."""
     n_columns = matrix.shape[1]
     if n_columns == 0 or len(matrix) < 2:
         return [[] for _ in range(n_columns)]

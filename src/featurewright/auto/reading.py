@@ -1,4 +1,4 @@
-"""The reader of raw tables: which columns are used, which are left out, dates as numbers."""
+"""Reading raw tables: which columns are used, which are left out, dates as numbers."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from featurewright.tables import EncodedTable, Schema, apply_table, encode, fit_
 
 Matrix = NDArray[np.float64]
 
-_FEW = 20  # rows below which nothing is called an identifier
-_DISTINCT = 0.9  # share of different labels above which text is an identifier
-_REPEATS = 10.0  # repetitions chance would have made of numbers that never repeat
-_MAX_DATES = 6  # more date columns than this make no differences
+_MIN_IDENTIFIER_ROWS = 20  # below which no column is taken for an identifier
+_MAX_DISTINCT_SHARE = 0.9  # of the labels, above which text is an identifier
+_MAX_EXPECTED_REPEATS = 10.0  # of random numbers: above, numbers without any are identifiers
+_MAX_DATE_COLUMNS = 6  # up to which differences of dates are columns
 _ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|guid|key|index|rownum|row)$", re.IGNORECASE)
 
 
@@ -68,9 +68,9 @@ class DerivedColumn:
 
 @dataclass(frozen=True, eq=False)
 class TableReader:
-    """What `fit` learned to turn a raw table into the table that features are made from.
+    """How a raw table becomes the table that features are made from, as learned in `fit`.
 
-    Plain columns come first, in the order of the raw table, then what dates became.
+    Plain columns come first, in the order of the raw table, then those derived from dates.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class TableReader:
         return Schema(self.names_in, self.plain.given_names, blank, (None,) * n_columns)
 
     def read(self, estimator: BaseEstimator, X: Any) -> EncodedTable:
-        """Read a later table, checking its columns against those of the fit."""
+        """Return a later table as encoded, after its columns are checked against those of `fit`."""
         frame = _as_frame(X)
         if frame is None:
             schema = _numbers_only(self) if self.whole is None else self.whole
@@ -137,7 +137,7 @@ class TableReader:
 def learn_reader(
     estimator: BaseEstimator, X: Any
 ) -> tuple[TableReader, EncodedTable, dict[str, str]]:
-    """Learn to read a table: kinds of columns, what to leave out and why, parts of dates.
+    """Return a reader learned from a table, the table as encoded, and the columns left out.
 
     Sets ``n_features_in_`` and, where the table has names, ``feature_names_in_`` of the estimator.
     """
@@ -189,7 +189,7 @@ def learn_reader(
 def _learn_array(
     estimator: BaseEstimator, X: Any
 ) -> tuple[TableReader, EncodedTable, dict[str, str]]:
-    """Learn to read an array of numbers."""
+    """Return the same for an array of numbers."""
     matrix, whole = fit_table(estimator, X, dtype=np.float64, order="C")
     left_out = {
         name: reason
@@ -206,25 +206,25 @@ def _learn_array(
 
 
 def _reason(values: NDArray[np.floating[Any]], schema: Schema, at: int) -> str:
-    """Say why a column is left out; "" where it is not."""
+    """Return why a column is left out; "" where it is not."""
     known = values[~np.isnan(values)]
     if not len(known):
         return "has no values"
     distinct = len(np.unique(known))
     if distinct == 1 and len(known) == len(values):
         return "has the same value in every row"
-    if len(known) < _FEW:
+    if len(known) < _MIN_IDENTIFIER_ROWS:
         return ""
     if schema.domains[at] == Domain.CATEGORY:
-        if distinct > _DISTINCT * len(known):
+        if distinct > _MAX_DISTINCT_SHARE * len(known):
             return "looks like an identifier: nearly every row has another label"
         return ""
     if distinct < len(known) or np.any(known != np.floor(known)):
         return ""
-    # Random whole numbers from so small a range would repeat about n²/2r times.
+    # n random whole numbers from a range of r would repeat about n²/2r times.
     spread = float(known.max() - known.min()) + 1.0
     repeats = len(known) ** 2 / (2.0 * spread)
-    if repeats > _REPEATS or _ID_NAME.search(schema.names[at]):
+    if repeats > _MAX_EXPECTED_REPEATS or _ID_NAME.search(schema.names[at]):
         return "looks like an identifier: whole numbers, another one in every row"
     return ""
 
@@ -232,7 +232,7 @@ def _reason(values: NDArray[np.floating[Any]], schema: Schema, at: int) -> str:
 def _derive(
     seconds: dict[str, Seconds], kinds: dict[str, TimeKind], taken: set[str]
 ) -> tuple[DerivedColumn, ...]:
-    """List the columns that dates, durations and times become: those that vary."""
+    """Return the columns derived from dates, durations and times: those that vary."""
     derived = []
     for name, values in seconds.items():
         if not kinds[name].is_date:
@@ -244,7 +244,7 @@ def _derive(
         base = float(np.floor(np.nanmin(values) / DAY))
         derived.append(DerivedColumn(_free(f"{name}: days", taken), name, "days", "", base))
     dates = [name for name in seconds if kinds[name].is_date]
-    if len(dates) <= _MAX_DATES:
+    if len(dates) <= _MAX_DATE_COLUMNS:
         derived += [
             DerivedColumn(_free(f"{later} - {earlier}", taken), later, "difference", earlier)
             for later, earlier in pair_names(dates)
@@ -253,7 +253,7 @@ def _derive(
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """Give a name that no other column has, and take it."""
+    """Return a name that no other column has, and add it to those taken."""
     while name in taken:
         name += "'"
     taken.add(name)
@@ -261,7 +261,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _join(plain: Matrix, seconds: dict[str, Seconds], derived: tuple[DerivedColumn, ...]) -> Matrix:
-    """Put plain columns and what dates became side by side."""
+    """Return plain columns and those derived from dates side by side."""
     parts = {
         name: date_parts(values)
         for name, values in seconds.items()
@@ -283,7 +283,7 @@ def _join(plain: Matrix, seconds: dict[str, Seconds], derived: tuple[DerivedColu
 
 
 def _with_derived(plain: Schema, derived: tuple[DerivedColumn, ...]) -> Schema:
-    """Describe plain columns and what dates became."""
+    """Return the schema of plain columns and those derived from dates."""
     weekday = [column.part == "weekday" for column in derived]
     domains = [Domain.CATEGORY if is_label else Domain.REAL for is_label in weekday]
     return Schema(
@@ -295,7 +295,7 @@ def _with_derived(plain: Schema, derived: tuple[DerivedColumn, ...]) -> Schema:
 
 
 def _subset(schema: Schema, kept: list[int]) -> Schema:
-    """Describe some of the columns."""
+    """Return the schema of some of the columns."""
     return Schema(
         names=tuple(schema.names[at] for at in kept),
         given_names=schema.given_names,
@@ -305,7 +305,7 @@ def _subset(schema: Schema, kept: list[int]) -> Schema:
 
 
 def _numbers_only(reader: TableReader) -> Schema:
-    """Describe all columns of a frame for reading an array in its place; refuse where dates are."""
+    """Return the schema for reading an array in place of a frame; refuse it where dates are."""
     if reader.times:
         raise TypeError(
             f"X is an array of numbers, but column {reader.times[0][0]!r} held dates or times when "
@@ -320,17 +320,17 @@ def _numbers_only(reader: TableReader) -> Schema:
 
 
 def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    """Wrap a data frame that the door of tables would read as one; None for anything else."""
+    """Return a data frame wrapped by narwhals; None for anything else."""
     if not nw.dependencies.is_into_dataframe(X):
         return None
     names = X.column_names if nw.dependencies.is_pyarrow_table(X) else X.columns
     if len(set(names)) < len(names) or 0 in X.shape:
-        learn_schema(X)  # refuses it with a sentence of its own
+        learn_schema(X)  # raises the error for such a frame
     return nw.from_native(X, eager_only=True)
 
 
 def _names(frame: nw.DataFrame[Any]) -> tuple[str, ...]:
-    """Name the columns as the door does."""
+    """Return the names of the columns, generated where they are not strings."""
     columns = list(frame.columns)
     if all(isinstance(name, str) for name in columns):
         return tuple(columns)
@@ -338,7 +338,7 @@ def _names(frame: nw.DataFrame[Any]) -> tuple[str, ...]:
 
 
 def _learn_plain(frame: nw.DataFrame[Any], places: list[int], names: tuple[str, ...]) -> Schema:
-    """Learn the columns that are no dates."""
+    """Return the schema of the columns that are not dates."""
     if not places:
         given = all(isinstance(name, str) for name in frame.columns)
         return Schema((), given, np.empty(0, np.int8), ())
@@ -348,7 +348,7 @@ def _learn_plain(frame: nw.DataFrame[Any], places: list[int], names: tuple[str, 
 
 
 def _read_plain(frame: nw.DataFrame[Any], places: Any, schema: Schema) -> Matrix:
-    """Read the columns that are no dates."""
+    """Return the columns that are not dates as encoded."""
     if not len(places):
         return np.empty((len(frame), 0))
     matrix = encode(schema, frame[:, list(places)].to_native(), np.float64)

@@ -1,4 +1,4 @@
-"""Orders in which constructed columns are taken: by gain, or by what is left to explain."""
+"""Selection of columns: without redundant ones, and by orthogonal matching pursuit."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float64]
 
 MAX_CORRELATION = 0.98
-_OWN = 0.05  # share of a column's length that others must not explain for it to be taken
-_ROWS = 5_000  # rows looked at
+_MIN_OWN_SHARE = 0.05  # of a column's length, that those taken before do not explain
+_MAX_ROWS = 5_000  # rows on which columns are compared, about
 
 
 def indicator_target(y: NDArray[Any], kind: str) -> Matrix:
-    """Give the target as columns of numbers: one for each class, or the numbers themselves."""
+    """Return the target as columns of numbers: one for each class, or the numbers themselves."""
     if kind == "classification":
         classes, codes = np.unique(y, return_inverse=True)
         return np.asarray(codes[:, np.newaxis] == np.arange(len(classes)), dtype=np.float64)
@@ -23,13 +23,13 @@ def indicator_target(y: NDArray[Any], kind: str) -> Matrix:
     return values[:, np.newaxis] if values.ndim == 1 else values
 
 
-def some(n_rows: int) -> slice:
-    """Give a few thousand rows, spread over the table."""
-    return slice(None, None, max(1, n_rows // _ROWS))
+def row_sample(n_rows: int) -> slice:
+    """Return an evenly spaced subsample of a few thousand rows."""
+    return slice(None, None, max(1, n_rows // _MAX_ROWS))
 
 
 def normalized(columns: Matrix) -> Matrix:
-    """Centre columns and bring them to length one; constant ones become 0."""
+    """Return columns centred and scaled to length one; constant ones become 0."""
     largest = np.abs(columns).max(axis=0, initial=1e-300)
     scaled = columns / np.where(largest > 0, largest, 1.0)  # squares of large numbers overflow
     centred = scaled - scaled.mean(axis=0)
@@ -38,8 +38,8 @@ def normalized(columns: Matrix) -> Matrix:
 
 
 def distinct(base: Matrix, pool: Matrix, limit: float = MAX_CORRELATION) -> NDArray[np.intp]:
-    """Give the columns of a pool that neither a base nor an earlier one says already."""
-    rows = some(len(pool))
+    """Return the columns of a pool that correlate with no base column and no earlier one."""
+    rows = row_sample(len(pool))
     known, new = normalized(base[rows]), normalized(pool[rows])
     fresh = np.abs(new).sum(axis=0) > 0
     for start in range(0, known.shape[1], 256):
@@ -54,9 +54,9 @@ def distinct(base: Matrix, pool: Matrix, limit: float = MAX_CORRELATION) -> NDAr
 
 
 def by_residual(base: Matrix, pool: Matrix, target: Matrix, wanted: int) -> NDArray[np.intp]:
-    """Order columns by orthogonal matching pursuit: each explains most of what is left.
+    """Return columns in the order of orthogonal matching pursuit: each explains most of the rest.
 
-    The base columns explain first. A column that the others explain almost wholly is not taken.
+    The base columns come first. A column that is almost a combination of others is not taken.
     """
     return pursue(base, pool, target, wanted)[0]
 
@@ -64,12 +64,12 @@ def by_residual(base: Matrix, pool: Matrix, target: Matrix, wanted: int) -> NDAr
 def pursue(
     base: Matrix, pool: Matrix, target: Matrix, wanted: int, worth: Matrix | float = 1.0
 ) -> tuple[NDArray[np.intp], Matrix]:
-    """Do what `by_residual` does; give the share of the target that each column explained, too.
+    """Return the order of `by_residual`, and the share of the target that each column explains.
 
-    What a column explains counts as much as it is worth.
+    Columns are compared by what they explain times their worth.
     """
-    rows = some(len(pool))
-    basis, _ = np.linalg.qr(_spread(normalized(base[rows])))
+    rows = row_sample(len(pool))
+    basis, _ = np.linalg.qr(_varied(normalized(base[rows])))
     rest = target[rows] - target[rows].mean(axis=0)
     length = np.sqrt((rest**2).sum(axis=0))
     rest = rest / np.where(length > 0, length, 1.0)
@@ -81,7 +81,7 @@ def pursue(
     explained: list[float] = []
     open_ = np.ones(columns.shape[1], dtype=bool)
     while len(taken) < wanted:
-        open_ &= squares > _OWN**2
+        open_ &= squares > _MIN_OWN_SHARE**2
         if not open_.any():
             break
         gains = ((columns.T @ rest) ** 2).sum(axis=1)
@@ -101,15 +101,15 @@ def pursue(
 
 
 def left_over(columns: Matrix, target: Matrix) -> Matrix:
-    """Give what least squares on some columns leaves of a target, in units of its spread."""
+    """Return the residuals of least squares, in standard deviations of the target."""
     centred = target - target.mean(axis=0)
     spread = np.sqrt((centred**2).mean(axis=0))
     centred /= np.where(spread > 0, spread, 1.0)
-    basis, _ = np.linalg.qr(_spread(normalized(columns)))
+    basis, _ = np.linalg.qr(_varied(normalized(columns)))
     return np.asarray(centred - basis @ (basis.T @ centred))
 
 
-def _spread(columns: Matrix) -> Matrix:
-    """Leave out columns that are constant here, and keep fewer columns than rows."""
+def _varied(columns: Matrix) -> Matrix:
+    """Return the columns that are not constant, at most half as many as rows."""
     varied = columns[:, np.abs(columns).sum(axis=0) > 0]
     return varied[:, : max(1, len(columns) // 2)]

@@ -1,4 +1,4 @@
-"""The target: what kind of task it makes, and how estimators and methods see it."""
+"""The target: the task it stands for, and its form for estimators and methods."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from featurewright.tables import MultiTarget, holds_numbers, read_classes, read_numbers
 
-_MANY = 30  # whole numbers with more different values than this may be a quantity
+_MAX_WHOLE_CLASSES = 30  # whole numbers with more distinct values may be a quantity
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +28,9 @@ class Target:
     classes : ndarray, list of ndarray or None
         The classes, where there are any.
     labels : ndarray
-        As estimators see it.
+        For estimators.
     codes : ndarray
-        As methods see it: class codes, or numbers.
+        For methods: class codes, or numbers.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Target:
 
 
 def guess_task(estimator: Any, y: NDArray[Any]) -> str:
-    """Tell what the target is: the estimator's kind decides, else how the target looks."""
+    """Return the task of a target: by the kind of the estimator, else by the values."""
     if isinstance(estimator, BaseEstimator) and is_regressor(estimator):
         return "regression"
     classes = isinstance(estimator, BaseEstimator) and is_classifier(estimator)
@@ -61,11 +61,15 @@ def guess_task(estimator: Any, y: NDArray[Any]) -> str:
     if np.any(flat != np.floor(flat)):
         return "regression"
     # Ages, counts and prices are whole numbers too, but take many values.
-    return "regression" if len(np.unique(flat)) > max(_MANY, len(flat) ** 0.5) else "classification"
+    return (
+        "regression"
+        if len(np.unique(flat)) > max(_MAX_WHOLE_CLASSES, len(flat) ** 0.5)
+        else "classification"
+    )
 
 
 def read_target(y: Any, n_rows: int, estimator: Any) -> Target:
-    """Read a target; the estimator's kind tells classes from numbers where it has one."""
+    """Return a target as read; the kind of the estimator decides between classes and numbers."""
     wrapped = nw.from_native(y, pass_through=True, allow_series=True)
     own = getattr(wrapped, "name", None)
     name = str(own) if own else None
@@ -75,7 +79,7 @@ def read_target(y: Any, n_rows: int, estimator: Any) -> Target:
         numbers = _numbers(y, n_rows)
         return Target(task, name, None, numbers, numbers)
     if classes is None:
-        classes = read_classes(y, n_rows)  # says why numbers are no classes
+        classes = read_classes(y, n_rows)  # raises the error for numbers that are no classes
     if not isinstance(classes, MultiTarget):
         return Target(task, name, classes.classes, classes.classes[classes.codes], classes.codes)
     if not classes.multilabel:
@@ -88,7 +92,7 @@ def read_target(y: Any, n_rows: int, estimator: Any) -> Target:
 
 
 def _plain(y: Any, n_rows: int, classes: Any) -> NDArray[Any]:
-    """Give the target as it came, as an array."""
+    """Return the target as it came, as an array."""
     if classes is None:
         return _numbers(y, n_rows)
     if isinstance(classes, MultiTarget):
@@ -100,6 +104,6 @@ def _plain(y: Any, n_rows: int, classes: Any) -> NDArray[Any]:
 
 
 def _numbers(y: Any, n_rows: int) -> NDArray[np.float64]:
-    """Read numbers; one column is one dimension."""
+    """Return a target of numbers; one column becomes one dimension."""
     numbers = read_numbers(y, n_rows)
     return numbers[:, 0] if numbers.shape[1] == 1 else numbers

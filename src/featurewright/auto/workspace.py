@@ -1,72 +1,31 @@
-"""Training rows and what was constructed from them: of one fold, or of all rows at the end."""
+"""Training rows, what was constructed from them, and the folds that candidates are scored on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
+from featurewright.auto.estimators import fit_estimator
+from featurewright.auto.failures import EstimatorError
+from featurewright.auto.methods import MAX_FORMULAS, METHODS, Method, Request, Task
 from featurewright.auto.originals import Originals, learn_originals
-from featurewright.auto.parts import Part, rate_formulas
-from featurewright.auto.requests import Request, Task
+from featurewright.auto.parts import KINDS, Part, rate_formulas
+from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
 from featurewright.auto.selection import by_residual, distinct, indicator_target
-from featurewright.auto.sources import POOL, SOURCES, Source
 from featurewright.tables import EncodedTable
 
 Matrix = NDArray[np.float64]
+Places = NDArray[np.intp]
 
-GAIN, RESIDUAL, JOINT, OWN = "gain", "residual", "joint", "own"
-GAIN_SIZES = (10, 50)  # in this order fewer sizes are tried: it is seldom the better one
-MAX_CELLS = 50_000_000  # rows times constructed columns of the last fit
-
-
-@dataclass(frozen=True)
-class Piece:
-    """So many columns of one method, taken in some order."""
-
-    method: str
-    order: str
-    size: int
-
-
-@dataclass(frozen=True)
-class Config:
-    """A choice of constructed columns; none at all keeps the original ones only."""
-
-    pieces: tuple[Piece, ...] = ()
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """The methods used."""
-        return tuple(piece.method for piece in self.pieces)
-
-    @property
-    def label(self) -> str:
-        """The methods in words."""
-        return " + ".join(self.methods) or "original"
-
-    @property
-    def joint(self) -> tuple[Piece, ...]:
-        """Methods whose formulas are taken in one common order."""
-        return tuple(piece for piece in self.pieces if piece.order == JOINT)
-
-    @property
-    def single(self) -> tuple[Piece, ...]:
-        """Methods whose columns are taken in an order of their own."""
-        return tuple(piece for piece in self.pieces if piece.order != JOINT)
-
-    @property
-    def n_together(self) -> int:
-        """Number of orders that are joined."""
-        return len(self.single) + bool(self.joint)
-
-    @property
-    def n_columns(self) -> int:
-        """Largest number of constructed columns."""
-        return sum(piece.size for piece in (*self.joint[:1], *self.single))
+_GAIN_SIZES = (10, 50)  # fewer sizes are tried in the order of gain: it is seldom the better one
+_MAX_STORED_BYTES = 2**28
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +35,7 @@ class Problem:
     Parameters
     ----------
     table : EncodedTable
-        All training rows.
+        The rows.
     y : ndarray
         The target as estimators see it.
     codes : ndarray
@@ -84,7 +43,7 @@ class Problem:
     weights : ndarray or None
         Weights of the rows.
     task : Task
-        What to do.
+        What columns are constructed for.
     limit : int or None
         Largest number of constructed columns, where one was asked for.
     """
@@ -96,8 +55,13 @@ class Problem:
     task: Task
     limit: int | None
 
+    @property
+    def target(self) -> Matrix:
+        """The target as columns of numbers."""
+        return indicator_target(self.codes, self.task.kind)
+
     def take(self, rows: Any) -> Problem:
-        """Give some of the rows."""
+        """Return the problem of some of the rows."""
         return Problem(
             EncodedTable(self.table.matrix[rows], self.table.schema),
             self.y[rows],
@@ -108,168 +72,332 @@ class Problem:
         )
 
 
-class Workspace:
-    """Construct from training rows, and choose among what was constructed."""
+class ValueStore:
+    """Values of constructed columns, up to a number of bytes; the least recently used go first.
 
-    def __init__(self, problem: Problem, seed: int) -> None:
-        self.problem = problem
-        self.seed = seed
+    Parameters
+    ----------
+    max_bytes : int
+        The limit.
+    """
+
+    def __init__(self, max_bytes: int = _MAX_STORED_BYTES) -> None:
+        self.max_bytes = max_bytes
+        # Weak keys: the values of a fold that is given up are given up with it.
+        self._values: WeakKeyDictionary[MethodValues, NDArray[Any]] = WeakKeyDictionary()
+
+    def get(self, owner: MethodValues) -> NDArray[Any] | None:
+        """Return the values of an owner; None where there are none, or no more."""
+        values = self._values.pop(owner, None)
+        if values is not None:
+            self._values[owner] = values  # the last one is the one used last
+        return values
+
+    def put(self, owner: MethodValues, values: NDArray[Any]) -> None:
+        """Store the values of an owner, and drop others as needed."""
+        if values.nbytes > self.max_bytes:
+            return
+        self._values[owner] = values
+        while sum(stored.nbytes for stored in self._values.values()) > self.max_bytes:
+            del self._values[next(iter(self._values))]
+
+
+class MethodValues:
+    """The columns that one method constructed, computed once for some rows.
+
+    Parameters
+    ----------
+    part : Part
+        The columns.
+    table : EncodedTable
+        The rows.
+    store : ValueStore
+        Where values are kept.
+    """
+
+    def __init__(self, part: Part, table: EncodedTable, store: ValueStore) -> None:
+        self.part, self.table, self._store = part, table, store
+        self._was_computed = False
+
+    def all_columns(self) -> Matrix:
+        """Compute all columns and store them."""
+        self._was_computed = True
+        values = self.part.compute(self.table)
+        indicator = KINDS[self.part.kind].is_indicator
+        self._store.put(self, values.astype(bool) if indicator else values)
+        return values
+
+    def columns(self, places: Places) -> Matrix:
+        """Return some of the columns, laid out in memory as `Part.compute` does it.
+
+        Sums over columns depend on the layout in their last digits.
+        """
+        values = self._store.get(self)
+        if values is None and self._was_computed:  # there is no room for all of them
+            return self.part.take(places).compute(self.table)
+        if values is None:
+            values = self.all_columns()
+        by_rows = values.flags.c_contiguous
+        taken = np.take(values, places, axis=1) if by_rows else values[:, places]
+        return np.asarray(taken, dtype=np.float64)
+
+
+class Pool(NamedTuple):
+    """The columns that one method constructed from the training rows, and their orders."""
+
+    train: MethodValues
+    orders: dict[Order, Places]
+
+
+class ChosenColumns(NamedTuple):
+    """Some of the columns of one method."""
+
+    method: str
+    places: Places
+
+
+class Workspace:
+    """Training rows, of a fold or in the end all, and what methods constructed from them.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows.
+    seed : int
+        Seed of the methods.
+    store : ValueStore
+        Where values of constructed columns are kept.
+
+    Attributes
+    ----------
+    originals : Originals
+        How the original columns become numbers.
+    base : ndarray of shape (n_rows, n_columns)
+        The original columns as numbers.
+    """
+
+    def __init__(self, problem: Problem, seed: int, store: ValueStore) -> None:
+        self.problem, self.seed, self.store = problem, seed, store
         self.originals: Originals = learn_originals(problem.table.matrix, problem.table.schema)
         self.base = self.originals.compute(np.asarray(problem.table.matrix, np.float64))
-        self._pools: dict[str, tuple[Part, dict[str, NDArray[np.intp]]]] = {}
-        self._joint: dict[tuple[str, ...], list[Part]] = {}
+        self._pools: dict[str, Pool] = {}
+        self._joint: dict[tuple[str, ...], list[tuple[str, int]]] = {}
 
-    def construct(self, source: Source, sizes: Sequence[int], seconds: float) -> list[Piece]:
-        """Run a method; give the choices of its columns that are worth trying.
+    def construct(self, method: Method, sizes: Sequence[int], seconds: float) -> list[Block]:
+        """Run a method; return the choices of its columns that are worth trying.
 
-        Without any sizes, none is tried: columns are wanted for good then, and have their names.
+        Without any sizes, nothing is tried: the columns are to be kept, and have their names.
         """
         problem = self.problem
-        rows = self._rows(source)
+        rows = self._rows(method)
         sample = problem if rows is None else problem.take(rows)
         weights = sample.weights
-        if rows is not None and source.name == "landmarks":
-            # Landmarks are named by their row, so that the others stay, without any weight.
+        if rows is not None and method.keeps_all_rows:
             sample, weights = problem, np.zeros(len(problem.y))
             weights[rows] = 1.0
-        asked = Request(
-            sample.table,
-            sample.codes,
-            weights,
-            problem.task,
-            self.seed,
-            seconds,
-            named=not sizes or source.readable,
+        part = method.construct(
+            Request(
+                method.name,
+                sample.table,
+                sample.codes,
+                weights,
+                problem.task,
+                self.seed,
+                seconds,
+                named=not sizes or method.readable,
+            )
         )
-        part = source.make(asked)
-        values = part.compute(problem.table)
-        orders: dict[str, NDArray[np.intp]] = {}
-        if source.readable:
+        train = MethodValues(part, problem.table, self.store)
+        values = train.all_columns()
+        orders: dict[Order, Places] = {}
+        if method.readable:
             fresh = distinct(self.base, values)
-            orders[GAIN] = fresh
-            target = indicator_target(problem.codes, problem.task.kind)
-            ranked = by_residual(self.base, values[:, fresh], target, max(source.sizes))
-            orders[RESIDUAL] = fresh[ranked]
+            orders[Order.GAIN] = fresh
+            ranked = by_residual(self.base, values[:, fresh], problem.target, max(method.sizes))
+            orders[Order.RESIDUAL] = fresh[ranked]
         else:
-            orders[OWN] = _fresh(self.base, part, values)
-        self._pools[source.name] = part, orders
+            orders[Order.OWN] = _new_columns(self.base, part, values)
+        self._pools[method.name] = Pool(train, orders)
         return [
-            Piece(source.name, order, size)
-            for order, chosen in orders.items()
+            Block(method.name, order, size)
+            for order, places in orders.items()
             for size in sizes
-            if len(chosen) and (order != GAIN or size in GAIN_SIZES)
+            if len(places) and (order is not Order.GAIN or size in _GAIN_SIZES)
         ]
 
-    def width(self, piece: Piece) -> int:
-        """Give the number of columns a choice has here: fewer where there are not so many."""
-        return min(piece.size, len(self._pools[piece.method][1][piece.order]))
-
-    def parts(self, config: Config) -> list[Part]:
-        """Give the chosen columns, without those that earlier ones say already."""
-        found = self._joint_parts(config.joint) if config.joint else []
-        known = self.base
-        room = self.problem.limit or config.n_columns
-        room -= sum(len(part.names) for part in found)
-        if found and config.single:
-            known = self.columns(found)
-        for piece in config.single:
-            part, orders = self._pools[piece.method]
-            chosen = part.take(orders[piece.order][: piece.size])
-            if found:
-                values = chosen.compute(self.problem.table)
-                fresh = _fresh(known, chosen, values)[: max(0, room)]
-                chosen, values = chosen.take(fresh), values[:, fresh]
-                known = np.hstack([known, values])
-            elif len(config.single) > 1:
-                known = self.columns([chosen])
-            room -= len(chosen.names)
-            if len(chosen.names):
-                found.append(chosen)
-        return found
-
-    def _joint_parts(self, pieces: tuple[Piece, ...]) -> list[Part]:
-        """Choose formulas of several methods in one order, by what is left to explain."""
-        methods = tuple(piece.method for piece in pieces)
-        if methods not in self._joint:
-            pools = [
-                self._pools[method][0].take(self._pools[method][1][GAIN][:POOL])
-                for method in methods
-            ]
-            values = np.hstack([pool.compute(self.problem.table) for pool in pools])
-            fresh = distinct(self.base, values)
-            target = indicator_target(self.problem.codes, self.problem.task.kind)
-            most = max(SOURCES[methods[0]].sizes)
-            order = fresh[by_residual(self.base, values[:, fresh], target, most)]
-            starts = np.cumsum([0, *(len(pool.names) for pool in pools)])
-            which = np.searchsorted(starts, order, side="right") - 1
-            self._joint[methods] = [
-                pools[at].take([place - starts[at]]) for place, at in zip(order, which, strict=True)
-            ]
-        return merge(self._joint[methods][: pieces[0].size])
-
-    def _rows(self, source: Source) -> Any:
-        """Choose the rows a method learns from; None for all."""
+    def _rows(self, method: Method) -> Any:
+        """Return the rows a method learns from; None for all."""
         n_rows = len(self.problem.table.matrix)
-        if n_rows <= source.max_rows:
+        if n_rows <= method.max_rows:
             return None
-        chosen = np.random.default_rng(self.seed).permutation(n_rows)[: source.max_rows]
+        chosen = np.random.default_rng(self.seed).permutation(n_rows)[: method.max_rows]
         return np.sort(chosen)
 
-    def rated(self, config: Config) -> list[Part]:
-        """Give the parts of a choice, their formulas with gains that compare."""
-        parts = self.parts(config)
-        target = indicator_target(self.problem.codes, self.problem.task.kind)
-        return rate_formulas(parts, self.columns(parts), target)
+    def width(self, block: Block) -> int:
+        """Return the number of columns a block has here, where there may be fewer than asked."""
+        return min(block.size, len(self._pools[block.method].orders[block.order]))
 
-    def undefined(self, parts: list[Part]) -> NDArray[np.float64]:
-        """Give the share of rows in which each of the `columns` is undefined and was filled."""
+    def part(self, method: str) -> Part:
+        """Return all columns that a method constructed."""
+        return self._pools[method].train.part
+
+    def select(self, candidate: Candidate) -> list[ChosenColumns]:
+        """Return the columns of a candidate, without those that earlier ones make redundant."""
+        found = self._select_joint(candidate.joint) if candidate.joint else []
+        known = self.base
+        room = self.problem.limit or candidate.n_columns
+        room -= sum(len(chosen.places) for chosen in found)
+        if found and candidate.single:
+            known = self.columns(found)
+        for block in candidate.single:
+            pool = self._pools[block.method]
+            places = pool.orders[block.order][: block.size]
+            if found:
+                values = pool.train.columns(places)
+                new = _new_columns(known, pool.train.part, values)[: max(0, room)]
+                places, values = places[new], values[:, new]
+                known = np.hstack([known, values])
+            elif len(candidate.single) > 1:
+                known = self.columns([ChosenColumns(block.method, places)])
+            room -= len(places)
+            if len(places):
+                found.append(ChosenColumns(block.method, places))
+        return found
+
+    def _select_joint(self, blocks: tuple[Block, ...]) -> list[ChosenColumns]:
+        """Choose formulas of several methods in one order, by what is left to explain."""
+        methods = tuple(block.method for block in blocks)
+        if methods not in self._joint:
+            pools = [self._pools[method] for method in methods]
+            places = [pool.orders[Order.GAIN][:MAX_FORMULAS] for pool in pools]
+            values = np.hstack(
+                [pool.train.columns(own) for pool, own in zip(pools, places, strict=True)]
+            )
+            fresh = distinct(self.base, values)
+            most = max(METHODS[methods[0]].sizes)
+            order = fresh[by_residual(self.base, values[:, fresh], self.problem.target, most)]
+            owners = np.repeat(np.arange(len(pools)), [len(own) for own in places])
+            every = np.concatenate(places)
+            self._joint[methods] = [(methods[owners[at]], int(every[at])) for at in order]
+        by_method: dict[str, list[int]] = {}
+        for method, place in self._joint[methods][: blocks[0].size]:
+            by_method.setdefault(method, []).append(place)
+        return [
+            ChosenColumns(method, np.array(chosen, np.intp)) for method, chosen in by_method.items()
+        ]
+
+    def columns(self, chosen: Sequence[ChosenColumns]) -> Matrix:
+        """Return original and constructed columns of the training rows."""
+        values = (self._pools[method].train.columns(places) for method, places in chosen)
+        return np.hstack([self.base, *values])
+
+    def rated_parts(self, chosen: Sequence[ChosenColumns], columns: Matrix) -> list[Part]:
+        """Return chosen columns as parts of the output, their formulas with gains that compare."""
+        parts = [self.part(method).take(places) for method, places in chosen]
+        return rate_formulas(parts, columns, self.problem.target)
+
+    def undefined_shares(self, parts: Sequence[Part]) -> NDArray[np.float64]:
+        """Return the share of rows in which each output column is undefined, and was filled."""
         shares = (part.undefined(self.problem.table) for part in parts)
         return np.concatenate([np.zeros(self.base.shape[1]), *shares])
 
-    def columns(self, parts: list[Part]) -> Matrix:
-        """Give original and constructed columns of the training rows."""
-        return np.hstack([self.base, *(part.compute(self.problem.table) for part in parts)])
+
+def _new_columns(known: Matrix, part: Part, values: Matrix) -> Places:
+    """Return the columns that are not redundant; indicators overlap little, and are many."""
+    if KINDS[part.kind].is_indicator:
+        return np.arange(values.shape[1])
+    return distinct(known, values)
 
 
-def _fresh(known: Matrix, part: Part, values: Matrix) -> NDArray[np.intp]:
-    """Give the columns that say something new; leaves of trees overlap little, and are many."""
-    return np.arange(values.shape[1]) if part.kind == "path" else distinct(known, values)
+class Fold:
+    """The rows of one fold, and what was constructed from its training rows.
 
+    Parameters
+    ----------
+    space : Workspace
+        The training rows.
+    held_out : Problem
+        The others.
+    now : callable, default=time.monotonic
+        Returns the time in seconds.
 
-def merge(parts: list[Part]) -> list[Part]:
-    """Join parts of one method that have formulas."""
-    by_method: dict[str, list[Part]] = {}
-    for part in parts:
-        by_method.setdefault(part.method, []).append(part)
-    return [_joined(found) for found in by_method.values()]
+    Attributes
+    ----------
+    fit_seconds, score_seconds : float
+        What the last fit took, and what it took with its score.
+    base_seconds : float
+        What making the fold and scoring the original columns took.
+    base_fit_seconds, base_score_seconds : float
+        What the fit with the original columns took, and what it took with its score.
+    """
 
+    def __init__(
+        self, space: Workspace, held_out: Problem, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.space, self.held_out, self._now = space, held_out, now
+        matrix = np.asarray(held_out.table.matrix, np.float64)
+        self._held_out_base = space.originals.compute(matrix)
+        self._held_out_values: dict[str, MethodValues] = {}
+        self.fit_seconds = self.score_seconds = 0.0
+        self.base_seconds = self.base_fit_seconds = self.base_score_seconds = 0.0
 
-def _joined(parts: list[Part]) -> Part:
-    """Join parts that have formulas."""
-    first = parts[0]
-    return Part(
-        first.method,
-        first.kind,
-        tuple(feature for part in parts for feature in part.features),
-        None,
-        np.concatenate([part.keep for part in parts]),
-        tuple(name for part in parts for name in part.names),
-        np.concatenate([part.fill for part in parts]),
-        np.concatenate([part.low for part in parts]),
-        np.concatenate([part.high for part in parts]),
-    )
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return len(self.space.problem.y)
 
+    def score_originals(
+        self, estimator: Any, scorer: HeldOutScorer, started: float
+    ) -> HeldOutScore:
+        """Score the original columns, and note what the fold took since it was begun."""
+        found = self.score(ORIGINAL, estimator, scorer)
+        self.base_fit_seconds, self.base_score_seconds = self.fit_seconds, self.score_seconds
+        self.base_seconds = self._now() - started
+        return found
 
-def adds(method: str, config: Config) -> bool:
-    """Tell whether a method's columns may join a choice."""
-    if method in config.methods:
-        return False
-    source = SOURCES[method]
-    others = [SOURCES[other] for other in config.methods if SOURCES[other].trees]
-    # Ensembles of two kinds err in different rows; leaves besides would be too many columns.
-    return not source.trees or not others or all(s.by_class for s in [source, *others])
+    def score(self, candidate: Candidate, estimator: Any, scorer: HeldOutScorer) -> HeldOutScore:
+        """Fit an estimator with the columns of a candidate and score it on the held-out rows."""
+        return self.score_parts(candidate, estimator, scorer, 1)[0]
 
+    def score_parts(
+        self, candidate: Candidate, estimator: Any, scorer: HeldOutScorer, n_parts: int
+    ) -> list[HeldOutScore]:
+        """Fit an estimator, and score it on each of some parts of the held-out rows."""
+        started = self._now()
+        chosen = self.space.select(candidate)
+        model = self._fit(estimator, self.space.columns(chosen), constructed=bool(chosen))
+        self.fit_seconds = self._now() - started
+        values = (self._values(method).columns(places) for method, places in chosen)
+        columns = np.hstack([self._held_out_base, *values])
+        found = []
+        for first in range(n_parts):
+            rows = slice(first, None, n_parts)
+            weights = None if self.held_out.weights is None else self.held_out.weights[rows]
+            found.append(scorer.measure(model, columns[rows], self.held_out.y[rows], weights))
+        self.score_seconds = self._now() - started
+        return found
 
-def readable(methods: Any) -> list[str]:
-    """Give those of some methods that have formulas."""
-    return [method for method in methods if SOURCES[method].readable]
+    def _fit(self, estimator: Any, columns: Matrix, *, constructed: bool) -> Any:
+        """Fit an estimator on the training rows.
+
+        An estimator that fails with the original columns cannot be searched with, and its own
+        error says so. One that fails with others is not to be taken for a mistake of ours.
+        """
+        problem = self.space.problem
+        try:
+            return fit_estimator(estimator, columns, problem.y, problem.weights)
+        except Exception as error:
+            if not constructed:
+                raise
+            raise EstimatorError(
+                f"the estimator failed with these columns: {type(error).__name__}: {error}"
+            ) from error
+
+    def _values(self, method: str) -> MethodValues:
+        """Return the columns of a method for the held-out rows."""
+        part = self.space.part(method)
+        found = self._held_out_values.get(method)
+        if found is None or found.part is not part:  # a method may have been run again
+            found = MethodValues(part, self.held_out.table, self.space.store)
+            self._held_out_values[method] = found
+        return found

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.auto import AutoFeatures
-from featurewright.auto.parts import LEAST_VOTE
+from featurewright.auto.parts import KINDS, LEAST_VOTE
 from featurewright.engine.forest import Forest
 from featurewright.estimators.base import ConstructiveLearner
 from featurewright.estimators.points import Points
@@ -69,10 +69,10 @@ def _part_steps(graph: Graph, part: Any) -> list[int]:
     if part.transformer is None:
         made = [graph.expression(feature.expression) for feature in part.features]
     else:
-        scores = part.kind in ("score", "vote")
-        every = (score_steps if scores else output_steps)(graph, part.transformer)
+        kind = KINDS[part.kind]
+        every = (score_steps if kind.from_scores else output_steps)(graph, part.transformer)
         made = [every[k] for k in part.keep]
-        if part.kind == "vote":
+        if kind.is_logarithm:
             shares = [graph.add("clip", step, data=(LEAST_VOTE, 1.0)) for step in made]
             made = [graph.add("log", step) for step in shares]
     steps = []

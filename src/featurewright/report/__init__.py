@@ -1,4 +1,4 @@
-"""What an automatic search found, as a dict of plain values and as one HTML page."""
+"""Reports of a fitted `AutoFeatures`: a dict of plain values, and one HTML page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where things stand in the drawings: numbers for the template, which writes the SVG."""
+"""Coordinates of the drawings, for the template, which writes the SVG."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Scale = tuple[float, float]
 
 
 def scale_of(values: Iterable[float | None]) -> Scale:
-    """Find the range of an axis, with some room on both sides.
+    """Return the range of an axis, with a margin on both sides.
 
     Parameters
     ----------
@@ -35,18 +35,18 @@ def scale_of(values: Iterable[float | None]) -> Scale:
     if not known:
         return 0.0, 1.0
     low, high = min(known), max(known)
-    room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
-    return low - room, high + room
+    margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+    return low - margin, high + margin
 
 
 def place(value: float, scale: Scale, length: float = 100.0) -> float:
-    """Find where a value stands on an axis."""
+    """Return the position of a value on an axis."""
     low, high = scale
     return round(float(np.clip((value - low) / (high - low), 0.0, 1.0)) * length, 2)
 
 
 def interval(mean: float | None, spread: float | None, scale: Scale) -> dict[str, float] | None:
-    """Place a dot and the ends of its interval, in per cent of the axis."""
+    """Return the positions of a dot and the ends of its interval, in per cent of the axis."""
     if mean is None:
         return None
     half = spread or 0.0
@@ -60,7 +60,7 @@ def interval(mean: float | None, spread: float | None, scale: Scale) -> dict[str
 def draw_estimators(
     estimators: Sequence[dict[str, Any]], *, shares: bool = False
 ) -> dict[str, Any]:
-    """Place the scores of each estimator before and after on one axis."""
+    """Return the positions of the scores of each estimator, before and after, on one axis."""
     amounts = [entry[when] for entry in estimators for when in ("before", "after")]
     ends = [a["value"] + sign * a["spread"] for a in amounts for sign in (-1, 1)]
     scale = scale_of(ends)
@@ -84,7 +84,7 @@ def draw_estimators(
 
 
 def draw_gains(methods: Sequence[dict[str, Any]]) -> list[dict[str, Any] | None]:
-    """Place the gain of each method and its error around zero."""
+    """Return the positions of the gain of each method and its error around zero."""
     ends = [
         method["gain"] + sign * (method["gain_error"] or 0.0)
         for method in methods
@@ -101,7 +101,7 @@ def draw_gains(methods: Sequence[dict[str, Any]]) -> list[dict[str, Any] | None]
 
 
 def draw_profile(profile: dict[str, Any] | None, classes: Sequence[str]) -> dict[str, Any] | None:
-    """Draw a column beside the target: its shape in each class, or means of the target."""
+    """Return the drawing of a column: its distribution by class, or means of the target."""
     if not profile or not profile["edges"]:
         return None
     drawn = _means(profile) if profile["means"] is not None else _ridges(profile, classes)
@@ -113,7 +113,7 @@ def draw_profile(profile: dict[str, Any] | None, classes: Sequence[str]) -> dict
 
 
 def _ridges(profile: dict[str, Any], classes: Sequence[str]) -> dict[str, Any]:
-    """Draw one outline for each class: the share of its rows in each bin."""
+    """Return one outline for each class: the share of its rows in each bin."""
     counts = np.asarray(profile["counts"], dtype=np.float64)
     totals = np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
     shares = counts / totals
@@ -132,7 +132,7 @@ def _ridges(profile: dict[str, Any], classes: Sequence[str]) -> dict[str, Any]:
 
 
 def _means(profile: dict[str, Any]) -> dict[str, Any]:
-    """Draw a curve: the mean of the target in each of the bins."""
+    """Return a curve: the mean of the target in each of the bins."""
     means = profile["means"]
     scale = scale_of(means)
     step = WIDTH / len(means)
@@ -154,12 +154,12 @@ def _means(profile: dict[str, Any]) -> dict[str, Any]:
 
 
 def _points(points: Iterable[tuple[float, float]]) -> str:
-    """Write points as SVG has them."""
+    """Return points as SVG writes them."""
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
 def _ticks(scale: Scale) -> list[float]:
-    """Choose four or five round numbers on an axis."""
+    """Return four or five round numbers on an axis."""
     low, high = scale
     rough = (high - low) / 4
     power = 10.0 ** np.floor(np.log10(rough))

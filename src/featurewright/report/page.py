@@ -1,4 +1,4 @@
-"""The page: a summary through a template, one file without any outside address."""
+"""The report as one HTML page that loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from featurewright.report.summary import summarize
 
 
 def render(summary: dict[str, Any], model_file: str = "features.fw") -> str:
-    """Draw the page of a summary.
+    """Return the page of a summary.
 
     Parameters
     ----------
     summary : dict
-        What `summarize` gave.
+        What `summarize` returned.
     model_file : str
         Name of the file the model was saved to, for the commands the page shows.
 
@@ -55,7 +55,7 @@ def render(summary: dict[str, Any], model_file: str = "features.fw") -> str:
         if summary["estimators"]
         else None,
         methods=list(zip(summary["methods"], gains, strict=True)),
-        # Only formulas are taken as they are: their writer has escaped every name in them.
+        # Only formulas are not escaped: every name in them is escaped already.
         features=[
             (
                 feature,
@@ -94,13 +94,13 @@ def write_report(model: Any, path: str | os.PathLike[str], model_file: str = "fe
 
 
 def _part(name: str) -> str:
-    """Read the style or the script."""
+    """Return the text of the style or the script."""
     folder = resources.files("featurewright.report").joinpath("templates")
     return folder.joinpath(name).read_text(encoding="utf-8")
 
 
 def _policy(style: str, script: str) -> str:
-    """Allow this style and this script by their hashes, and nothing else."""
+    """Return a content security policy that allows this style and this script only."""
     return (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
         "base-uri 'none'; form-action 'none'"
@@ -108,6 +108,6 @@ def _policy(style: str, script: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """Write a hash as a policy has it."""
+    """Return the hash of a text as a policy writes it."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

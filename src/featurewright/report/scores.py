@@ -1,4 +1,4 @@
-"""Scores in words: what a scorer measures, which way is better, how to write a value."""
+"""Scores for people: what a scorer measures, which direction is better, how values are written."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SHARES = ("accuracy", "balanced_accuracy")
 
 @dataclass(frozen=True)
 class Score:
-    """How to speak of the values of a scorer.
+    """A scorer and how its values are shown.
 
     Parameters
     ----------
@@ -56,12 +56,12 @@ class Score:
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether the scorer gives errors with their sign turned."""
+        """Whether the values of the scorer are negated errors."""
         return self.scoring.startswith("neg_")
 
     @property
     def _known(self) -> tuple[str, str]:
-        """Name and meaning; an unknown scorer is called what it is called."""
+        """Name and meaning; those of an unknown scorer are made from its name."""
         plain = self.scoring.removeprefix("neg_")
         if plain in _KNOWN:
             return _KNOWN[plain]
@@ -88,27 +88,27 @@ class Score:
         return self.scoring in _SHARES
 
     def value(self, score: float) -> float:
-        """Turn a score into the value shown: errors are shown without a sign."""
+        """Return the value that is shown for a score: errors are shown without a sign."""
         return -score if self.lower_is_better else score
 
     def text(self, score: float | None) -> str:
-        """Write a score; nothing where there is none."""
+        """Return a score as text; "" where there is none."""
         return "" if score is None else self._write(self.value(score), signed=False)
 
     def difference(self, gain: float | None) -> str:
-        """Write a difference of scores with its sign."""
+        """Return a difference of scores as text, with its sign."""
         return "" if gain is None else self._write(self.value(gain), signed=True)
 
     def spread(self, spread: float | None) -> str:
-        """Write the spread of a score; nothing where there is none, as of a single fold."""
+        """Return the spread of a score as text; "" where there is none, as of a single fold."""
         return "" if spread is None else self._write(spread, signed=False)
 
     def error(self, error: float | None) -> str:
-        """Write the error of a difference, in the unit of the difference."""
+        """Return the error of a difference as text, in the unit of the difference."""
         return self.spread(error).removesuffix("%")
 
     def _write(self, value: float, *, signed: bool) -> str:
-        """Write a number with as many digits as are worth reading."""
+        """Return a number as text, with as many digits as are significant."""
         sign = "+" if signed else ""
         points = ""
         if self.is_share:
@@ -118,6 +118,6 @@ class Score:
             digits = f"{value:{sign}.3f}"
         else:
             digits = f"{value:{sign}.4g}"
-        if float(digits) == 0.0:  # less than nothing by less than is shown
+        if float(digits) == 0.0:  # no minus before a zero
             digits = digits.replace("-", sign)
         return digits.replace("-", "−") + points

@@ -1,4 +1,4 @@
-"""A fitted search as a dict of plain values: the only thing the page is drawn from."""
+"""A fitted `AutoFeatures` as a dict of plain values, from which the page is made."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from featurewright.expressions import Feature
 from featurewright.report.scores import Score
 
 ORIGINAL = "original"
-JOINED = " + "  # between the methods of a combination
-"""The method that constructs nothing: what all others are compared with."""
+"""Label of the original columns, which all methods are compared with."""
 
-CLEAR = 2.0
-"""A gain of that many standard errors is called clear."""
+JOINED = " + "
+"""What separates the methods in the label of a combination."""
+
+CLEAR_ERRORS = 2.0
+"""Standard errors above which a gain is called clear."""
 
 ORIGINAL_KINDS = ("number", "missing", "level", "frequency")
 """Kinds of output columns that come from one original column."""
@@ -108,17 +110,17 @@ def summarize(model: Any) -> dict[str, Any]:
 
 
 def estimator_name(name: str) -> str:
-    """Say which model is meant."""
+    """Return what people call an estimator."""
     return ESTIMATORS.get(name, name)
 
 
 def _known(value: Any) -> float | None:
-    """Give a number; None where there is none, such as the error of a single fold."""
+    """Return a finite number; None for others, such as the error of a single fold."""
     return None if value is None or not np.isfinite(value) else float(value)
 
 
 def _amount(score: Score, value: Any, spread: Any) -> dict[str, Any]:
-    """Give a score with its spread, as numbers and as text."""
+    """Return a score with its spread, as numbers and as text."""
     mean = _known(value)
     return {
         "value": None if mean is None else score.value(mean),
@@ -129,7 +131,7 @@ def _amount(score: Score, value: Any, spread: Any) -> dict[str, Any]:
 
 
 def _difference(score: Score, gain: Any, error: Any) -> dict[str, Any]:
-    """Give a difference of scores with its standard error, as numbers and as text."""
+    """Return a difference of scores with its standard error, as numbers and as text."""
     mean = _known(gain)
     return {
         "gain": None if mean is None else score.value(mean),
@@ -140,18 +142,18 @@ def _difference(score: Score, gain: Any, error: Any) -> dict[str, Any]:
 
 
 def _spread_of(estimators: Sequence[dict[str, Any]], when: str) -> float | None:
-    """Find the spread across folds of the first estimator, the one the features are for."""
+    """Return the spread across folds of the first estimator, the one the features are for."""
     known = estimators and estimators[0][when]["spread_text"]
     return float(estimators[0][when]["spread"]) if known else None
 
 
 def _in_order(folds: Any) -> bool:
-    """Tell whether every fold is scored on rows that come after those it learned from."""
+    """Whether every fold is scored on rows that come after its training rows."""
     return isinstance(folds, TimeSeriesSplit)
 
 
 def _how_measured(n_folds: int, short_of_time: bool, in_order: bool, kept: bool) -> str:
-    """Say what scores are means of, and what their errors are."""
+    """Return a sentence about what scores are means of, and what their errors are."""
     later = " and that come after theirs in time" if in_order else ""
     seen = f"every score is measured on rows that neither the features nor the model saw{later}"
     if n_folds < 2:
@@ -170,12 +172,16 @@ def _how_measured(n_folds: int, short_of_time: bool, in_order: bool, kept: bool)
 
 
 def _short_of_time(results: Sequence[dict[str, Any]]) -> bool:
-    """Tell whether time was the reason why something was not tried, or no further."""
-    return any("time" in result["reason"] for result in results)
+    """Whether time was the reason why something was not tried, or no further."""
+    # Imported here: the command line imports this module before it needs the engine.
+    from featurewright.auto.outcomes import reason_of
+
+    reasons = (reason_of(result) for result in results)
+    return any(reason is not None and reason.is_short_of_time for reason in reasons)
 
 
 def _one_fold(results: Sequence[dict[str, Any]]) -> bool:
-    """Tell whether something gained, in one fold that nothing went beyond."""
+    """Whether something gained, and no method was tried on more than one fold."""
     tried = [r for r in results if r["method"] != ORIGINAL and r["fold_scores"]]
     return all(len(r["fold_scores"]) < 2 for r in tried) and any(r["gain"] > 0.0 for r in tried)
 
@@ -183,7 +189,7 @@ def _one_fold(results: Sequence[dict[str, Any]]) -> bool:
 def _verdict(
     model: Any, score: Score, estimators: Sequence[dict[str, Any]], n_new: int
 ) -> dict[str, Any]:
-    """Say in one sentence what to do."""
+    """Return the verdict: what to do, in one sentence."""
     tried = sum(
         result["status"] in {"done", "stopped"}
         and result["method"] != ORIGINAL
@@ -192,7 +198,7 @@ def _verdict(
     )
     whom = estimators[0]["name"] if estimators else "model"
     keep = model.best_method_ == ORIGINAL or n_new == 0
-    clear = float(model.gain_) > CLEAR * float(model.gain_std_)
+    clear = float(model.gain_) > CLEAR_ERRORS * float(model.gain_std_)
     if keep:
         unproved = _one_fold(model.results_)
         reasons = {r["reason"] for r in model.results_ if r["method"] != ORIGINAL and r["reason"]}
@@ -260,10 +266,10 @@ def _method(result: dict[str, Any], score: Score, best: str) -> dict[str, Any]:
 
 
 def _compared(model: Any) -> list[dict[str, Any]]:
-    """Give the scores of the estimators, of the first one without what choosing flatters.
+    """Return the scores of the estimators, of the first one without the bias of choosing.
 
-    The features were chosen by its scores, so that those are better than the truth; the gains that
-    `gain_per_fold_` has are those of what the other folds chose.
+    The features were chosen by its scores, which are therefore too good; `gain_per_fold_` has the
+    gains of what the other folds chose.
     """
     entries: list[dict[str, Any]] = []
     for entry in model.estimator_scores_:
@@ -285,7 +291,7 @@ def _estimator(entry: dict[str, Any], score: Score) -> dict[str, Any]:
     before, after, error = entry["before"], entry["after"], _known(entry["error"]) or 0.0
     gain = float(np.mean(after - before))
     verdict = "no clear difference"
-    if abs(gain) > CLEAR * error:
+    if abs(gain) > CLEAR_ERRORS * error:
         verdict = "better" if gain > 0 else "worse"
     return {
         "name": estimator_name(str(entry["name"])),
@@ -297,7 +303,7 @@ def _estimator(entry: dict[str, Any], score: Score) -> dict[str, Any]:
 
 
 def _spread(scores: Any) -> float | None:
-    """Give the standard deviation across folds."""
+    """Return the standard deviation across folds."""
     return float(np.std(scores, ddof=1)) if len(scores) > 1 else None
 
 
@@ -327,21 +333,21 @@ def _features(model: Any) -> list[dict[str, Any]]:
 
 
 def _undefined(share: float) -> str:
-    """Say in how many of the rows a formula is undefined."""
+    """Return the share of rows in which a formula is undefined, as text."""
     if not share > 0.0:
         return ""
     return "less than 1%" if share < 0.01 else f"{100 * share:.0f}%"
 
 
 def _inputs(feature: Feature) -> list[str]:
-    """Name the columns a feature is computed from, each once."""
+    """Return the names of the columns a feature is computed from, each once."""
     names: dict[str, None] = {}
     feature.expression.fold(lambda node: names.setdefault(node.name), lambda _, __: None)
     return list(names)
 
 
 def _other_columns(model: Any, formulas: set[str]) -> tuple[int, list[dict[str, Any]]]:
-    """Count the original columns, and list constructed ones that are no formulas."""
+    """Return the number of original columns, and the constructed ones that are not formulas."""
     originals, others = 0, []
     for column in model.columns_:
         if column.kind in ORIGINAL_KINDS:

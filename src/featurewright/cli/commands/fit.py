@@ -270,7 +270,7 @@ def _methods(given: str) -> Any:
     if given in {"all", "readable"}:
         return given
     names = [name.strip() for name in given.split(",") if name.strip()]
-    known = [method.name for method in catalogue.METHODS]
+    known = [method.name for method in catalogue.methods()]
     for name in names:
         if name not in known:
             raise typer.BadParameter(f"there is no method {name!r}: {did_you_mean(name, known)}")

@@ -154,7 +154,7 @@ def methods(as_json: Json = False, debug: Debug = False) -> None:
 
     console = Console()
     table = display.table_of("Methods", "name", "gives", "what it does", "when it pays")
-    for method in catalogue.METHODS:
+    for method in catalogue.methods():
         display.add_row(table, method.name, method.gives, method.idea, method.when)
     console.print(table)
     console.print(

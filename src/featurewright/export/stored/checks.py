@@ -36,7 +36,6 @@ _PARTS = (
     *("year", "month", "day", "weekday", "hour", "minute", "days"),
     *("seconds", "difference"),
 )
-_PART_KINDS = ("formula", "landmark", "component", "path", "score", "vote")
 _BY_NODE = ("left", "threshold", "is_level", "missing_left", "gain", "n_rows", "depth")
 _BY_NODE_WIDE = ("programs", "operator_weights", "operator_counts")
 
@@ -258,12 +257,18 @@ def check_originals(originals: Originals) -> None:
 
 
 def check_part(part: Part) -> None:
-    """Refuse columns that are not as many as their names."""
+    """Refuse columns of an unknown kind, and those that are not as many as their names."""
+    from featurewright.auto.parts import KINDS
+
+    kind = KINDS.get(part.kind)
+    demand(
+        kind is not None and kind.is_formula == (part.transformer is None),
+        "a part is of an unknown kind",
+    )
     shape = (len(part.names),)
     demand(
         all(array.shape == shape for array in (part.keep, part.fill, part.low, part.high))
         and all_finite(part.fill, part.low, part.high)
-        and part.kind in _PART_KINDS
         and (
             len(part.features) == len(part.names)
             if part.transformer is None

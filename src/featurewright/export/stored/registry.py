@@ -72,7 +72,7 @@ _GRAMMAR = {
 RECORDS = {
     "Schema": RecordSpec("featurewright.tables", checks.check_schema),
     "Forest": RecordSpec("featurewright.engine.forest", checks.check_trees),
-    "Grammar": RecordSpec("featurewright.engine.grammar", kinds=_GRAMMAR),
+    "Grammar": RecordSpec("featurewright.engine.buffers", kinds=_GRAMMAR),
     "Construction": RecordSpec(
         "featurewright.estimators.construction",
         build=_build_construction,
@@ -82,16 +82,16 @@ RECORDS = {
     "Call": RecordSpec("featurewright.expressions"),
     "Feature": RecordSpec("featurewright.expressions"),
     "MultiTarget": RecordSpec("featurewright.tables", checks.check_outputs),
-    "PointMap": RecordSpec("featurewright.landmarks.points", checks.check_points),
+    "PointMap": RecordSpec("featurewright.landmarks.similarity", checks.check_points),
     "Inputs": RecordSpec("featurewright.recursive.inputs", checks.check_inputs),
     "Similarity": RecordSpec(
         "featurewright.landmarks.similarity", checks.check_similarity, kinds={"metric": str}
     ),
     "LandmarkMap": RecordSpec("featurewright.landmarks.similarity", checks.check_landmarks),
     "Base": RecordSpec("featurewright.landmarks.runs"),
-    "One": RecordSpec("featurewright.landmarks.members", checks.check_member),
-    "Bag": RecordSpec("featurewright.landmarks.members", checks.check_members),
-    "Boosted": RecordSpec("featurewright.landmarks.members", checks.check_members),
+    "One": RecordSpec("featurewright.landmarks.runs", checks.check_member),
+    "Bag": RecordSpec("featurewright.landmarks.runs", checks.check_members),
+    "Boosted": RecordSpec("featurewright.landmarks.runs", checks.check_members),
     "Run": RecordSpec(
         "featurewright.landmarks.runs", kinds={"member": OneOf(("One", "Bag", "Boosted"))}
     ),

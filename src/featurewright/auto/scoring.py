@@ -1,4 +1,4 @@
-"""What models are measured with: the score, and what choices are compared by."""
+"""Scores of models on held-out rows: what is reported, and what candidates are compared by."""
 
 from __future__ import annotations
 
@@ -13,46 +13,43 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.pipeline import Pipeline
 
 from featurewright.auto.estimators import FEW_ROWS, MANY_CLASSES
+from featurewright.auto.failures import ScoringError
 
-_SKEWED = 0.25  # a class smaller than this makes two classes skewed
-_ONE_LARGE = 0.8  # a class larger than this makes several classes skewed
-
-
-class ScoringError(ValueError):
-    """Held-out rows that a scorer cannot score."""
+_RARE_SHARE = 0.25  # of rows: two classes are skewed where one has less
+_LARGE_SHARE = 0.8  # of rows: several classes are skewed where one has more
 
 
-class Measured(NamedTuple):
+class HeldOutScore(NamedTuple):
     """How well a model did on held-out rows."""
 
     score: float  # what is reported
-    evidence: float  # what choices are compared by
+    evidence: float  # what candidates are compared by
 
 
 @dataclass(frozen=True)
-class Yardstick:
-    """What models are measured with.
+class HeldOutScorer:
+    """Scores fitted models on held-out rows.
 
     Parameters
     ----------
     scorer : callable
-        Gives the score.
+        A scorer of scikit-learn.
     balance : bool or None
-        Whether evidence is the mean of the score and of a Brier score, each class counted alike if
-        True and each row if False; None where the score is the evidence. On a hundred held-out
-        rows, right or wrong is mostly luck; how sure of the right answer a model is, is less so.
+        Whether evidence is the mean of the score and of a Brier score, each class weighted equally
+        if True and each row if False; None where the score is the evidence. On a hundred held-out
+        rows accuracy is mostly luck; probabilities are less so.
     name : str
-        Name of the scorer, for what it says if it cannot score.
+        Name of the scorer, for its error message.
     """
 
     scorer: Any
     balance: bool | None = None
     name: str = "scorer"
 
-    def measure(self, model: Any, X: Any, y: NDArray[Any], weights: Any = None) -> Measured:
-        """Measure a fitted model on held-out rows."""
+    def measure(self, model: Any, X: Any, y: NDArray[Any], weights: Any = None) -> HeldOutScore:
+        """Return the score of a fitted model on held-out rows; `ScoringError` where it has none."""
         try:
-            score = measure(self.scorer, model, X, y, weights)
+            score = score_model(self.scorer, model, X, y, weights)
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             reason = " ".join(str(error).split()).split(". ")[0] or type(error).__name__
             raise ScoringError(
@@ -60,64 +57,68 @@ class Yardstick:
                 f"target ({reason.rstrip('.')}): choose a score for such a model and target."
             ) from error
         if self.balance is None:
-            return Measured(score, score)
-        return Measured(score, 0.5 * (score + certainty(model, X, y, weights, self.balance)))
+            return HeldOutScore(score, score)
+        return HeldOutScore(score, 0.5 * (score + certainty(model, X, y, weights, self.balance)))
 
 
-def choose_yardstick(
+def choose_scorer(
     scoring: Any, estimator: Any, task: str, y: NDArray[Any]
-) -> tuple[str, Yardstick]:
-    """Give the scorer's name and the yardstick; without a scorer, one that suits the target."""
+) -> tuple[str, HeldOutScorer]:
+    """Return a scorer and its name; one that suits the target where none is asked for."""
     if scoring is None:
-        scoring = _usual_scorer(estimator, task, y)
+        scoring = _default_scoring(estimator, task, y)
     if isinstance(scoring, str):
         if scoring not in get_scorer_names():
             raise ValueError(
                 f"scoring={scoring!r} is not known; use a name that "
                 "sklearn.metrics.get_scorer_names() lists, or a callable."
             )
-        counts = scoring in ("accuracy", "balanced_accuracy") and task == "classification"
-        smooth = counts and len(y) <= FEW_ROWS and hasattr(estimator, "predict_proba")
+        counts_rows = scoring in ("accuracy", "balanced_accuracy") and task == "classification"
+        smooth = counts_rows and len(y) <= FEW_ROWS and hasattr(estimator, "predict_proba")
         scorer = check_scoring(estimator, scoring=scoring)
         balance = scoring == "balanced_accuracy" if smooth else None
-        return scoring, Yardstick(scorer, balance, scoring)
+        return scoring, HeldOutScorer(scorer, balance, scoring)
     if not callable(scoring):
         raise TypeError(f"scoring={scoring!r} must be the name of a scorer, a callable or None.")
     name = getattr(scoring, "__name__", type(scoring).__name__)
-    return name, Yardstick(scoring, name=name)
+    return name, HeldOutScorer(scoring, name=name)
 
 
 def _named(model: Any) -> str:
-    """Name the model that predicts, the last one of a pipeline."""
+    """Return the class name of the model that predicts, the last one of a pipeline."""
     return type(model[-1] if isinstance(model, Pipeline) else model).__name__
 
 
-def _usual_scorer(estimator: Any, task: str, y: NDArray[Any]) -> str:
-    """Accuracy; where a class is rare, a measure that a constant answer does not win."""
+def _default_scoring(estimator: Any, task: str, y: NDArray[Any]) -> str:
+    """Return the name of a scorer; where a class is rare, one that a constant does not win."""
     if task == "regression":
         return "r2"
     if task == "multilabel":
         return "f1_micro"
     shares = np.unique(y, return_counts=True)[1] / len(y)
-    if len(shares) == 2 and shares.min() < _SKEWED:
+    if len(shares) == 2 and shares.min() < _RARE_SHARE:
         ranks = hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")
         return "roc_auc" if ranks else "balanced_accuracy"
-    return "balanced_accuracy" if shares.max() > _ONE_LARGE else "accuracy"
+    return "balanced_accuracy" if shares.max() > _LARGE_SHARE else "accuracy"
 
 
 def certainty(
     model: Any, X: Any, y: NDArray[Any], weights: Any = None, balance: bool = False
 ) -> float:
-    """Give one minus half the Brier score of a classifier: 1 where it is sure and right.
+    """Return one minus half the Brier score of a classifier: 1 where it is sure and right.
 
     Parameters
     ----------
+    model : classifier
+        Fitted, with `predict_proba`.
+    X, y, weights : array-like
+        Held-out rows, their classes, and their weights or None.
     balance : bool
-        Whether every class counts alike, however many rows it has.
+        Whether each class has the same weight, however many rows it has.
     """
     shares = np.asarray(model.predict_proba(X), np.float64)
     is_class = y[:, None] == np.asarray(model.classes_)[None, :]
-    # A class that the model has never seen has no column, and its rows no right answer.
+    # A class that the model has not seen has no column: its rows count as wrong.
     unseen = 1.0 - is_class.any(axis=1)
     errors = ((shares - is_class) ** 2).sum(axis=1) + unseen
     counted = np.ones(len(y)) if weights is None or not weights.sum() > 0 else weights
@@ -127,7 +128,7 @@ def certainty(
     return float(1.0 - 0.5 * np.average(errors, weights=counted))
 
 
-def measure(scorer: Any, model: Any, X: Any, y: NDArray[Any], weights: Any = None) -> float:
+def score_model(scorer: Any, model: Any, X: Any, y: NDArray[Any], weights: Any = None) -> float:
     """Score a fitted model on held-out rows, with their weights where the scorer takes them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)

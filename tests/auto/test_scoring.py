@@ -1,4 +1,4 @@
-"""Scores, and what choices are compared by where rows are few."""
+"""Scores, and what candidates are compared by where rows are few."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, brier_score_loss
 from sklearn.svm import LinearSVC
+from tests.auto.cases import quick
 
-from featurewright import AutoFeatures
 from featurewright.auto.estimators import FEW_ROWS
-from featurewright.auto.yardstick import certainty, choose_yardstick, measure
+from featurewright.auto.scoring import certainty, choose_scorer, score_model
 
 
 def test_usual_scorers():
@@ -28,7 +28,7 @@ def test_usual_scorers():
         (np.where(np.arange(100) < 90, 0, np.arange(100) % 3), "balanced_accuracy"),
         (np.arange(100) % 3, "accuracy"),
     ):
-        assert choose_yardstick(None, model, "classification", y)[0] == name
+        assert choose_scorer(None, model, "classification", y)[0] == name
 
 
 @pytest.fixture(scope="module")
@@ -64,12 +64,12 @@ def test_a_class_that_was_never_seen_has_no_right_answer(fitted):
 
 def test_evidence_is_smooth_where_rows_are_few(fitted):
     model, X, y = fitted
-    name, yardstick = choose_yardstick("accuracy", model, "classification", y)
-    measured = yardstick.measure(model, X, y)
+    name, scorer = choose_scorer("accuracy", model, "classification", y)
+    measured = scorer.measure(model, X, y)
     assert name == "accuracy"
     assert measured.score == accuracy_score(y, model.predict(X))
     assert measured.evidence == pytest.approx((measured.score + certainty(model, X, y)) / 2)
-    _, balanced = choose_yardstick("balanced_accuracy", model, "classification", y)
+    _, balanced = choose_scorer("balanced_accuracy", model, "classification", y)
     measured = balanced.measure(model, X, y)
     expected = (measured.score + certainty(model, X, y, balance=True)) / 2
     assert measured.evidence == pytest.approx(expected)
@@ -90,16 +90,16 @@ def test_else_the_score_is_the_evidence(fitted, case):
         def scoring(model, X, y):
             return accuracy_score(y, model.predict(X))
 
-    _, yardstick = choose_yardstick(scoring, model, "classification", labels)
-    measured = yardstick.measure(model, X, y)
-    assert measured.score == measured.evidence == measure(yardstick.scorer, model, X, y)
+    _, scorer = choose_scorer(scoring, model, "classification", labels)
+    measured = scorer.measure(model, X, y)
+    assert measured.score == measured.evidence == score_model(scorer.scorer, model, X, y)
 
 
 def test_what_is_reported_is_the_score():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    auto = AutoFeatures(methods=["batch"], time_budget=3, cv=3, random_state=0).fit(X, y)
+    auto = quick().fit(X, y)
     original, batch = auto.results_[:2]
     # Shares of right answers among the 66 or 67 rows of a fold.
     right = np.outer(batch["fold_scores"], [66, 67])

@@ -1,0 +1,213 @@
+"""The scores of all candidates in all folds, and the choice among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featurewright.auto.candidates import ORIGINAL, Candidate
+from featurewright.auto.choice import (
+    PROVED,
+    SURE,
+    VERY_SURE,
+    best_keys,
+    choose,
+    corrected_error,
+    is_above,
+)
+from featurewright.auto.outcomes import DONE, Outcome
+from featurewright.auto.scoring import HeldOutScore
+
+
+@dataclass
+class Record:
+    """What became of one method, or of several together."""
+
+    outcome: Outcome = DONE
+    seconds: float = 0.0
+    candidates: list[Candidate] = field(default_factory=list)
+
+
+class Leaderboard:
+    """The scores of candidates by fold, and what follows from them.
+
+    Parameters
+    ----------
+    methods : iterable of str
+        The methods asked for.
+    test_share : float
+        Test rows of a fold over its training rows.
+    needs_proof : bool
+        Whether rows are so few that a choice should be proved on further folds.
+
+    Attributes
+    ----------
+    scores : dict
+        The score of each candidate in each fold, by the number of the fold.
+    records : dict
+        What became of each method, by its label.
+    n_choosing_folds : int
+        Number of first folds that chose the candidates for further ones, and prove nothing.
+    disproved : set of Candidate
+        Candidates that are not to be chosen, whatever their scores.
+    part_gains : (Candidate, ndarray) or None
+        Where one fold is all there is: its best candidate, and the gains on parts of its rows.
+    """
+
+    def __init__(
+        self, methods: Iterable[str], test_share: float, *, needs_proof: bool = False
+    ) -> None:
+        self.test_share = test_share
+        self.needs_proof = needs_proof
+        self.disproved: set[Candidate] = set()
+        self.part_gains: tuple[Candidate, NDArray[np.float64]] | None = None
+        self.n_choosing_folds = 0
+        self.scores: dict[Candidate, dict[int, HeldOutScore]] = {ORIGINAL: {}}
+        self.records = {ORIGINAL.label: Record(candidates=[ORIGINAL])}
+        self.records |= {method: Record() for method in methods}
+
+    def add(self, label: str, candidate: Candidate, fold: int, score: HeldOutScore) -> None:
+        """Add the score of a candidate in a fold."""
+        self.scores.setdefault(candidate, {})[fold] = score
+        record = self.records.setdefault(label, Record())
+        if candidate not in record.candidates:
+            record.candidates.append(candidate)
+
+    # Comparisons --------------------------------------------------------------------------------
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds that some method has done; those of the originals where none has."""
+        done = [len(found) for candidate, found in self.scores.items() if candidate != ORIGINAL]
+        return max(done, default=len(self.scores[ORIGINAL]))
+
+    def n_scores(self, candidate: Candidate) -> int:
+        """Return the number of folds that a candidate has been scored on."""
+        return len(self.scores.get(candidate, ()))
+
+    def complete(self, label: str) -> list[Candidate]:
+        """Return the candidates of a method that have been scored on all folds."""
+        n_folds = self.n_folds
+        return [c for c in self.records[label].candidates if self.n_scores(c) == n_folds]
+
+    def finished(self) -> list[Candidate]:
+        """Return all candidates that have been scored on all folds."""
+        n_folds = self.n_folds
+        return [
+            candidate
+            for candidate, found in self.scores.items()
+            if candidate != ORIGINAL and len(found) == n_folds
+        ]
+
+    def gains(self, candidate: Candidate) -> NDArray[np.float64]:
+        """Return the differences to the original columns by fold, in what candidates compare by."""
+        base, found = self.scores[ORIGINAL], self.scores[candidate]
+        return np.array([found[n].evidence - base[n].evidence for n in sorted(found)])
+
+    def mean_gain(self, candidate: Candidate) -> float:
+        """Return the mean of `gains`."""
+        return float(self.gains(candidate).mean())
+
+    def score_gains(self, candidate: Candidate) -> NDArray[np.float64]:
+        """Return the differences to the original columns by fold, in what is reported."""
+        base, found = self.scores[ORIGINAL], self.scores[candidate]
+        return np.array([found[n].score - base[n].score for n in sorted(found)])
+
+    def best(self, candidates: Iterable[Candidate]) -> Candidate | None:
+        """Return the candidate with the largest mean gain."""
+        return max(candidates, key=self.mean_gain, default=None)
+
+    def smallest(self, candidates: Iterable[Candidate]) -> Candidate:
+        """Return the candidate with the fewest columns among those about as good as the best."""
+        gains = {candidate: self.gains(candidate) for candidate in candidates}
+        return best_keys(gains, {candidate: candidate.n_columns for candidate in gains})[0]
+
+    def best_gain(self, method: str) -> float:
+        """Return the largest mean gain among a method's candidates, 0 before there is one."""
+        candidates = self.records[method].candidates
+        most = max(map(self.n_scores, candidates), default=0)
+        return max((self.mean_gain(c) for c in candidates if self.n_scores(c) == most), default=0.0)
+
+    # The choice ---------------------------------------------------------------------------------
+
+    def decide(self) -> tuple[Candidate, NDArray[np.float64]]:
+        """Choose a candidate; return it with its gains by fold, without the bias of choosing."""
+        if self.part_gains is not None:
+            candidate, gains = self.part_gains
+            if np.isfinite(gains).all() and is_above(gains, self.test_share, VERY_SURE):
+                return candidate, self.score_gains(candidate)
+            return ORIGINAL, np.zeros(1)
+        gains_of = {candidate: self.gains(candidate) for candidate in self.finished()}
+        usable = {key: gains for key, gains in gains_of.items() if np.isfinite(gains).all()}
+        level = SURE
+        if self.needs_proof:
+            level = PROVED if self.n_choosing_folds else VERY_SURE
+        choice = choose(
+            usable,
+            {candidate: candidate.n_columns for candidate in usable},
+            self.test_share,
+            self.n_choosing_folds,
+            sure=level,
+            reported={candidate: self.score_gains(candidate) for candidate in usable},
+        )
+        if choice.key is None or choice.key in self.disproved:
+            return ORIGINAL, np.zeros_like(choice.gains)
+        return choice.key, choice.gains
+
+    def proofs(self, candidate: Candidate) -> list[float]:
+        """Return the scores of a candidate in the folds that have not chosen it."""
+        found = self.scores[candidate]
+        return [found[n].score for n in sorted(found) if n >= self.n_choosing_folds]
+
+    def error(self, gains: NDArray[np.float64]) -> float:
+        """Return the standard error of the mean of gains that `decide` returned; 0 if unknown."""
+        if self.part_gains is not None and gains.any():
+            gains = self.part_gains[1]
+        error = corrected_error(gains, self.test_share)
+        return 0.0 if np.isnan(error) else error
+
+    # Plain values -------------------------------------------------------------------------------
+
+    def results(self) -> list[dict[str, Any]]:
+        """List every method, the original columns first, as plain values."""
+        return [self._result(label, record) for label, record in self.records.items()]
+
+    def _result(self, label: str, record: Record) -> dict[str, Any]:
+        """Describe the best candidate of one method."""
+        found = [candidate for candidate in record.candidates if self.scores[candidate]]
+        most = max(map(self.n_scores, found), default=0)
+        best = self.best(candidate for candidate in found if self.n_scores(candidate) == most)
+        scores = [self.scores[best][n].score for n in sorted(self.scores[best])] if best else []
+        gains = self.score_gains(best) if best else np.zeros(0)
+        return {
+            "method": label,
+            **record.outcome.as_dict(),
+            "fold_scores": [float(score) for score in scores],
+            "mean": float(np.mean(scores)) if scores else float("nan"),
+            "std": float(np.std(scores, ddof=1)) if len(scores) > 1 else float("nan"),
+            "gain": float(gains.mean()) if len(gains) else float("nan"),
+            "gain_std": corrected_error(gains, self.test_share),
+            "seconds": round(record.seconds, 4),
+            "n_features": best.n_columns if best else 0,
+        }
+
+    def event(self, method: str, stage: str, seconds: float) -> dict[str, Any]:
+        """Describe what was tried and what is best so far, as plain values."""
+        best = self.best(self.finished())
+        if best is None or not self.mean_gain(best) > 0.0:
+            best = ORIGINAL
+        # Both are means over the same folds.
+        found = self.scores[best]
+        base = [self.scores[ORIGINAL][number].score for number in found]
+        return {
+            "method": method,
+            "stage": stage,
+            "seconds": seconds,
+            "best_method": best.label,
+            "best_score": float(np.mean([scored.score for scored in found.values()])),
+            "baseline": float(np.mean(base)),
+        }

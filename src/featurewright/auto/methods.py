@@ -1,0 +1,617 @@
+"""The methods of the search: one entry each in `METHODS`, all that is known of it in one place.
+
+Names that `AutoFeatures(methods=...)` takes, the list that the command line shows, and what the
+search, the report and the exports need to know of a method are read from that table. A new method
+is a function that fits something on training rows and returns a `Part`, and an entry.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featurewright.auto.originals import learn_originals
+from featurewright.auto.outcomes import Reason
+from featurewright.auto.parts import (
+    Part,
+    evaluate_formulas,
+    join_formulas,
+    learn_part,
+    raw_scores,
+)
+from featurewright.auto.selection import by_residual, indicator_target, left_over
+from featurewright.auto.thresholded import select_thresholded
+from featurewright.constructive import (
+    ConstructiveBoostingClassifier,
+    ConstructiveBoostingRegressor,
+    ConstructiveExtraTreesClassifier,
+    ConstructiveExtraTreesRegressor,
+    ConstructiveForestClassifier,
+    ConstructiveForestRegressor,
+)
+from featurewright.estimators.parameters import one_of
+from featurewright.expressions import Column, Expression, Feature, Real
+from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
+from featurewright.landmarks import LandmarkKernelFeatures
+from featurewright.paths import ForestPathEncoder
+from featurewright.recursive import RecursiveSelectiveTransformer
+from featurewright.tables import EncodedTable, learn_schema
+
+MAX_FORMULAS = 200  # of one method, that are selected from
+_FORMULA_SIZES = (1, 2, 5, 10, 20, 50, 100)
+_MAX_NODE_BUDGET = 300  # candidates of a node
+_MAX_SEED = 2**31 - 1
+_MAX_CLASSES = 100  # that a method makes columns for
+_OPERATORS = (
+    *("add", "sub", "mul", "div", "log", "sqrt", "square", "abs", "min", "max"),
+    *("gaussian", "less"),  # bumps and steps, which products cannot make
+)
+_FOREST_TREES = 60
+_FOREST_DEPTH = 3  # formulas near the roots are worth most to other models
+_FC_TREES = 5
+# Forests on residuals.
+_N_ROUNDS = 8
+_ROUND_TREES = 15
+_MAX_LONE_COLUMNS = 50  # up to which each column by itself may have thresholds
+_ROUND_STEPS = 8  # for numbers; classes are separated no better by steps
+_ROUND_COLUMNS = 10  # formulas of each round that the next one's linear model has
+_MAX_OUTPUTS = 10  # columns of a target that forests grow on
+# Landmarks and components.
+_MAX_LANDMARKS = 300
+_MAX_COMPONENTS = 100
+# Boosted trees: where a round takes next to no time, twice as many at half the rate err less.
+_BOOSTED_ROUNDS, _PATIENT_ROUNDS, _PATIENT_RATE = 100, 200, 0.05
+_PATIENT_CELLS = 3_000  # rows times scores up to which that is so
+# Candidates of a node of boosted trees: fewer where every class has trees of its own.
+_MIN_BOOSTED_BUDGET, _MAX_BOOSTED_BUDGET = 100, 300
+# Voting trees. Trees that remember every row vote for its class without a doubt, and the estimator
+# would learn that they never err. Formulas remember more easily. For numbers, remembering scores
+# better.
+_VOTING_TREES = 100
+_VOTING_LEAF_ROWS, _FORMULA_VOTING_LEAF_ROWS = 2, 3
+_ENSEMBLE_ROWS = 20_000  # rows that voting and boosted trees learn from at most
+# Leaves of small trees.
+_PATH_TREES = 60
+_PATH_LEAVES = 24
+_MIN_LEAF_ROWS = 4  # rows inside, and rows outside, that a leaf needs to become a column
+_WARM_UP_ROWS = 24
+
+
+@dataclass(frozen=True)
+class Task:
+    """What columns are constructed for.
+
+    Parameters
+    ----------
+    kind : {"classification", "regression", "multilabel"}
+        What the target is.
+    n_outputs : int
+        Columns of the target.
+    max_size : int
+        Largest number of symbols in a formula.
+    n_jobs : int or None
+        Threads.
+    """
+
+    kind: str
+    n_outputs: int
+    max_size: int
+    n_jobs: int | None
+
+    def pick(self, classifier: Any, regressor: Any) -> Any:
+        """Return the class of estimator for the target."""
+        return regressor if self.kind == "regression" else classifier
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Training rows that a method constructs columns from.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    table : EncodedTable
+        The rows.
+    y : ndarray
+        Class codes, or numbers.
+    weights : ndarray or None
+        Weights of the rows.
+    task : Task
+        What the columns are for.
+    seed : int
+        Seed.
+    seconds : float
+        Time after which trees stop growing.
+    named : bool
+        Whether columns need readable names, which take a while for many leaves.
+    """
+
+    method: str
+    table: EncodedTable
+    y: NDArray[Any]
+    weights: NDArray[np.float64] | None
+    task: Task
+    seed: int
+    seconds: float
+    named: bool = True
+
+    @property
+    def node_budget(self) -> int:
+        """Candidates of a node: ten for each column, up to a limit."""
+        return min(10 * self.table.shape[1], _MAX_NODE_BUDGET)
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """Operators of formulas; with tests for a level where there are categories."""
+        return _OPERATORS if self.table.schema.is_numeric else (*_OPERATORS, "is")
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method of the search.
+
+    Parameters
+    ----------
+    name : str
+        How `methods` and ``--methods`` call it.
+    gives : str
+        What its columns are, in a word.
+    idea : str
+        What it does.
+    when : str
+        When it pays.
+    python : str
+        The estimators to use it with on its own.
+    construct : callable
+        Takes a `Request` and returns a `Part`, the best columns first. The kind of the part says
+        how its columns are computed and exported (`parts.KINDS`).
+    sizes : tuple of int
+        Numbers of columns that are tried; none for one column for each class.
+    readable : bool
+        Whether its columns are formulas.
+    several_targets : bool
+        Whether it takes a target of several columns.
+    per_class : bool
+        Whether it makes columns for each of the classes.
+    from_trees : bool
+        Whether its columns are computed by whole trees, which make a query or graph long: one
+        such method is enough, but for those with one column for each class.
+    max_rows : int
+        Rows it learns from at most.
+    keeps_all_rows : bool
+        Whether rows that it does not learn from stay in the table, with a weight of 0.
+    """
+
+    name: str
+    gives: str
+    idea: str
+    when: str
+    python: str
+    construct: Callable[[Request], Part]
+    sizes: tuple[int, ...] = _FORMULA_SIZES
+    readable: bool = False
+    several_targets: bool = True
+    per_class: bool = False
+    from_trees: bool = False
+    max_rows: int = 10_000
+    keeps_all_rows: bool = False
+
+    @property
+    def one_per_class(self) -> bool:
+        """Whether it gives one column for each class and no more."""
+        return not self.sizes
+
+    def refusal(self, task: Task, n_classes: int) -> Reason | None:
+        """Return why the method cannot be used for a target; None where it can."""
+        if task.n_outputs > 1 and not self.several_targets:
+            return Reason.ONE_TARGET_ONLY
+        if self.per_class and n_classes > _MAX_CLASSES:
+            return Reason.TOO_MANY_CLASSES
+        return None
+
+
+# Formulas ---------------------------------------------------------------------------------------
+
+
+def _formulas(learner: Any, asked: Request) -> Part:
+    """Fit a learner and take its formulas, without lone columns."""
+    learner.fit(asked.table, asked.y, sample_weight=asked.weights)
+    features = [f for f in learner.features_ if not isinstance(f.expression, Column)]
+    return learn_part(asked.method, "formula", asked.table, features=features[:MAX_FORMULAS])
+
+
+def _forest(asked: Request) -> Part:
+    """Take the formulas of a constructive forest."""
+    make = asked.task.pick(ConstructiveForestClassifier, ConstructiveForestRegressor)
+    learner = make(
+        _FOREST_TREES,
+        max_depth=_FOREST_DEPTH,
+        budget=asked.node_budget,
+        operators=asked.operators,
+        max_size=asked.task.max_size,
+        n_features_out=MAX_FORMULAS,
+        max_time=asked.seconds,
+        random_state=asked.seed,
+        n_jobs=asked.task.n_jobs,
+    )
+    return _formulas(learner, asked)
+
+
+def _batch(asked: Request) -> Part:
+    """Take the best of every operator on every column and pair."""
+    learner = BatchConstructor(
+        operators=asked.operators,
+        criterion="squared_error" if asked.task.kind == "regression" else None,
+        n_features_out=MAX_FORMULAS // 2,
+        max_correlation=0.98,
+        max_time=asked.seconds,
+        random_state=asked.seed,
+        n_jobs=asked.task.n_jobs,
+    )
+    return _formulas(learner, asked)
+
+
+def _fctree(asked: Request) -> Part:
+    """Take the formulas of feature construction trees."""
+    make = asked.task.pick(FCTreeClassifier, FCTreeRegressor)
+    learner = make(
+        _FC_TREES, max_time=asked.seconds, random_state=asked.seed, n_jobs=asked.task.n_jobs
+    )
+    return _formulas(learner, asked)
+
+
+def _boosting(asked: Request) -> Part:
+    """Take the formulas of small forests, each grown on the residuals of a linear model.
+
+    The linear model has the original columns and the best formulas of the forests before. Formulas
+    may have a threshold: hinges, and for numbers steps.
+    """
+    table = asked.table
+    base = learn_originals(table.matrix, table.schema).compute(np.asarray(table.matrix, float))
+    target = indicator_target(asked.y, asked.task.kind)
+    if target.shape[1] > _MAX_OUTPUTS:
+        mixing = np.random.default_rng(asked.seed).normal(size=(target.shape[1], _MAX_OUTPUTS))
+        target = target @ mixing
+    n_steps = _ROUND_STEPS if asked.task.kind == "regression" else 0
+    n_formulas = MAX_FORMULAS // _N_ROUNDS
+    lone = _number_columns(table) if table.shape[1] <= _MAX_LONE_COLUMNS else []
+    parts: list[Part] = []
+    seen: set[Expression] = set()
+    pool = np.empty((len(base), 0))
+    known, end = base, time.monotonic() + asked.seconds
+    for turn in range(_N_ROUNDS):
+        forest = ConstructiveForestRegressor(
+            _ROUND_TREES,
+            max_depth=_FOREST_DEPTH,
+            budget=asked.node_budget,
+            operators=asked.operators,
+            max_size=asked.task.max_size,
+            n_features_out=n_formulas,
+            max_time=max(0.01, end - time.monotonic()),
+            random_state=(asked.seed + turn) % _MAX_SEED,
+            n_jobs=asked.task.n_jobs,
+        )
+        rest = left_over(known, target)
+        forest.fit(table, rest if rest.shape[1] > 1 else rest[:, 0], sample_weight=asked.weights)
+        grown = list(dict.fromkeys([*lone, *forest.features_[:n_formulas]]))
+        values = evaluate_formulas(grown, table)
+        found = select_thresholded(
+            grown, values, known, target, n_hinges=n_formulas, n_steps=n_steps
+        )
+        new = [feature for feature in found if feature.expression not in seen]
+        seen.update(feature.expression for feature in new)
+        parts.append(learn_part(asked.method, "formula", table, features=new))
+        if turn + 1 == _N_ROUNDS or time.monotonic() > end:
+            break
+        pool = np.hstack([pool, parts[-1].compute(table)])
+        best = by_residual(base, pool, target, _ROUND_COLUMNS * (turn + 1))
+        known = np.hstack([base, pool[:, best]])
+    return join_formulas(parts)
+
+
+def _number_columns(table: EncodedTable) -> list[Feature]:
+    """Return the columns of numbers as formulas."""
+    schema = table.schema
+    return [
+        Feature.of(Column(int(k), schema.names[k], Real))
+        for k in np.flatnonzero(schema.domains == Real)
+    ]
+
+
+# Similarities and components --------------------------------------------------------------------
+
+
+def _landmarks(asked: Request) -> Part:
+    """Take similarities to training rows."""
+    learner = LandmarkKernelFeatures(
+        min(_MAX_LANDMARKS, max(1, len(asked.table.matrix) // 3)),
+        append=False,
+        scale=True,
+        random_state=asked.seed,
+        n_jobs=asked.task.n_jobs,
+    )
+    learner.fit(asked.table, sample_weight=asked.weights)
+    names = learner.get_feature_names_out()
+    return learn_part(asked.method, "landmark", asked.table, transformer=learner, names=names)
+
+
+def _recursive(asked: Request) -> Part:
+    """Take the components of one recursive selective transformation."""
+    learner = RecursiveSelectiveTransformer(
+        1, task=asked.task.kind, random_state=asked.seed, n_jobs=asked.task.n_jobs
+    )
+    learner.fit(asked.table, asked.y, sample_weight=asked.weights)
+    names = learner.get_feature_names_out()
+    keep = np.arange(min(len(names), _MAX_COMPONENTS))
+    return learn_part(
+        asked.method, "component", asked.table, transformer=learner, names=names, keep=keep
+    )
+
+
+# Scores, votes and leaves of trees --------------------------------------------------------------
+
+
+def _scores(asked: Request) -> Part:
+    """Take the scores of boosted trees that test formulas, a column for each class."""
+    make = asked.task.pick(ConstructiveBoostingClassifier, ConstructiveBoostingRegressor)
+    n_classes = len(np.unique(asked.y)) if asked.task.kind == "classification" else 1
+    n_scores = n_classes if n_classes > 2 else 1
+    budget = min(max(10 * asked.table.shape[1], _MIN_BOOSTED_BUDGET), _MAX_BOOSTED_BUDGET)
+    patient = len(asked.y) * n_scores <= _PATIENT_CELLS
+    learner = make(
+        _PATIENT_ROUNDS if patient else _BOOSTED_ROUNDS,
+        learning_rate=_PATIENT_RATE if patient else None,
+        budget=int(budget / np.sqrt(n_scores)),
+        max_size=asked.task.max_size,
+        max_time=asked.seconds,
+        random_state=asked.seed,
+        n_jobs=asked.task.n_jobs,
+    )
+    names, _ = _fit_ensemble(learner, asked, "score")
+    return learn_part(asked.method, "score", asked.table, transformer=learner, names=names)
+
+
+def _votes(asked: Request, *, search: str | None, name: str, leaf_rows: int) -> Part:
+    """Grow Extra-Trees and take their mean votes, a column for each class.
+
+    Of more than two classes, the logarithms: these are what a linear model of classes adds up.
+    """
+    make = asked.task.pick(ConstructiveExtraTreesClassifier, ConstructiveExtraTreesRegressor)
+    learner = make(
+        _VOTING_TREES,
+        search=search,
+        budget=asked.node_budget,
+        max_size=asked.task.max_size,
+        min_samples_leaf=1 if asked.task.kind == "regression" else leaf_rows,
+        max_time=asked.seconds,
+        random_state=asked.seed,
+        n_jobs=asked.task.n_jobs,
+    )
+    names, several = _fit_ensemble(learner, asked, name)
+    kind = "vote" if several else "score"
+    names = [f"log {name}" for name in names] if several else names
+    return learn_part(asked.method, kind, asked.table, transformer=learner, names=names)
+
+
+def _fit_ensemble(learner: Any, asked: Request, name: str) -> tuple[list[str], bool]:
+    """Fit trees; return names of their scores, and whether there are several."""
+    learner.fit(asked.table, asked.y, sample_weight=asked.weights)
+    one_row = EncodedTable(asked.table.matrix[:1], asked.table.schema)
+    n_scores = raw_scores(learner, one_row).shape[1]
+    if n_scores == 1:
+        return [name], False
+    return [f"{name} {k}" for k in range(n_scores)], True
+
+
+def _leaves(asked: Request, *, search: str | None) -> Part:
+    """Grow small trees and take the leaves that hold some rows, tree after tree."""
+    learner = ForestPathEncoder(
+        _PATH_TREES,
+        encode="leaf",
+        search=search,
+        budget=asked.node_budget,
+        max_size=asked.task.max_size,
+        max_leaf_nodes=_PATH_LEAVES,
+        criterion="squared_error" if asked.task.kind == "regression" else None,
+        max_time=asked.seconds,
+        random_state=asked.seed,
+        n_jobs=asked.task.n_jobs,
+    )
+    learner.fit(asked.table, asked.y, sample_weight=asked.weights)
+    counts = np.asarray(learner.transform(asked.table).sum(axis=0)).ravel()
+    n_rows = len(asked.table.matrix)
+    keep = np.flatnonzero((counts >= _MIN_LEAF_ROWS) & (counts <= n_rows - _MIN_LEAF_ROWS))
+    names = learner.get_feature_names_out() if asked.named else np.arange(len(counts))
+    return learn_part(
+        asked.method, "path", asked.table, transformer=learner, names=names, keep=keep
+    )
+
+
+# The table --------------------------------------------------------------------------------------
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method(
+            name="forest",
+            gives="formulas",
+            idea="a random forest whose nodes search small formulas to split on",
+            when="first choice: interactions of numbers, many rows, noise",
+            python="ConstructiveForest…, ConstructiveExtraTrees…, ConstructiveTree…",
+            construct=_forest,
+            readable=True,
+        ),
+        Method(
+            name="scores",
+            gives="scores",
+            idea="what boosted trees that test formulas add up to, one column for each class",
+            when="a simple model that should be as good as a boosting machine",
+            python="ConstructiveBoosting…",
+            construct=_scores,
+            sizes=(),
+            several_targets=False,
+            per_class=True,
+            from_trees=True,
+            max_rows=_ENSEMBLE_ROWS,
+        ),
+        Method(
+            name="votes",
+            gives="votes",
+            idea="the share of Extra-Trees that vote for a class, or the mean of their predictions",
+            when="a simple model that should be as good as a forest, small tables too",
+            python="ConstructiveExtraTrees…(search=None)",
+            construct=partial(_votes, search=None, name="vote", leaf_rows=_VOTING_LEAF_ROWS),
+            sizes=(),
+            several_targets=False,
+            per_class=True,
+            from_trees=True,
+            max_rows=_ENSEMBLE_ROWS,
+        ),
+        Method(
+            name="formula votes",
+            gives="votes",
+            idea="the same, of trees whose nodes search formulas to split on",
+            when="where formulas help a forest, and a simple model should have all of it",
+            python="ConstructiveExtraTrees…",
+            construct=partial(
+                _votes,
+                search="random",
+                name="formula vote",
+                leaf_rows=_FORMULA_VOTING_LEAF_ROWS,
+            ),
+            sizes=(),
+            several_targets=False,
+            per_class=True,
+            from_trees=True,
+            max_rows=_ENSEMBLE_ROWS,
+        ),
+        Method(
+            name="batch",
+            gives="formulas",
+            idea="every operator on every column and pair, the best by their worth on the whole "
+            "table",
+            when="few columns, few rows, simple relations such as one ratio",
+            python="BatchConstructor",
+            construct=_batch,
+            readable=True,
+        ),
+        Method(
+            name="fctree",
+            gives="formulas",
+            idea="trees that learn on their way down which operators pay",
+            when="few formulas, fast; relations that hold in parts of the table",
+            python="FCTree…",
+            construct=_fctree,
+            readable=True,
+        ),
+        Method(
+            name="boosting",
+            gives="formulas",
+            idea="shallow trees on what a linear model leaves over; formulas with bends and steps",
+            when="many weak relations that add up, regression",
+            python="ConstructiveBoosting…",
+            construct=_boosting,
+            readable=True,
+        ),
+        Method(
+            name="landmarks",
+            gives="similarities",
+            idea="similarities to some of the training rows",
+            when="smooth or round boundaries that no small formula describes",
+            python="LandmarkKernelFeatures, KernelFeatureEnsemble…",
+            construct=_landmarks,
+            sizes=(30, 100, _MAX_LANDMARKS),
+            keeps_all_rows=True,  # landmarks are named by their row
+        ),
+        Method(
+            name="paths",
+            gives="indicators",
+            idea="nodes of a forest that a row passes",
+            when="a linear model that should see what a forest sees",
+            python="ForestPathEncoder",
+            construct=partial(_leaves, search=None),
+            sizes=(200, 1000),
+            from_trees=True,
+        ),
+        Method(
+            name="formula paths",
+            gives="indicators",
+            idea="the same, in a forest whose nodes search formulas to split on",
+            when="where formulas help a forest, and a linear model should have all of it",
+            python="ForestPathEncoder(search=…)",
+            construct=partial(_leaves, search="random"),
+            sizes=(200, 1000),
+            from_trees=True,
+        ),
+        Method(
+            name="recursive",
+            gives="components",
+            idea="linear combinations of chosen columns, one set for each class",
+            when="many columns, few of which matter; text counts, gene expression",
+            python="RecursiveSelective…",
+            construct=_recursive,
+            sizes=(_MAX_COMPONENTS,),
+            several_targets=False,
+            per_class=True,
+        ),
+    )
+}
+
+
+def readable(methods: Iterable[str]) -> list[str]:
+    """Return those of some methods whose columns are formulas."""
+    return [name for name in methods if METHODS[name].readable]
+
+
+def chosen_methods(methods: Any) -> list[str]:
+    """Return the names that the parameter `methods` stands for: "all", "readable", or names."""
+    if isinstance(methods, str):
+        one_of("methods", methods, ("all", "readable", *METHODS))
+        if methods == "all":
+            return list(METHODS)
+        return readable(METHODS) if methods == "readable" else [methods]
+    if not isinstance(methods, Iterable):
+        raise ValueError(f"methods={methods!r} must be a name or a list of names.")
+    return list(dict.fromkeys(one_of("methods", name, tuple(METHODS)) for name in methods))
+
+
+def may_join(method: str, others: Sequence[str]) -> bool:
+    """Whether the columns of a method may be put beside those of other methods."""
+    if method in others:
+        return False
+    asked = METHODS[method]
+    trees = [METHODS[other] for other in others if METHODS[other].from_trees]
+    # Ensembles of two kinds err in different rows; leaves besides would be too many columns.
+    return not asked.from_trees or not trees or all(m.one_per_class for m in [asked, *trees])
+
+
+def warm_up(task: Task, methods: Iterable[str]) -> None:
+    """Run methods on a tiny table, once in a process: compiled code is made or loaded.
+
+    Compilation after installing takes a while, and would use up the time budget of a user's first
+    search.
+    """
+    for method in methods:
+        _warm_up(method, task.kind, min(task.n_outputs, 2))
+
+
+@cache
+def _warm_up(method: str, kind: str, n_outputs: int) -> None:
+    """Run a method on a tiny table."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(_WARM_UP_ROWS, 2))
+    table = EncodedTable(X, learn_schema(X))
+    codes = np.tile([0, 1], _WARM_UP_ROWS // 2).astype(np.int32)
+    y: NDArray[Any] = X[:, 0] * X[:, 1] if kind == "regression" else codes
+    if n_outputs > 1:
+        y = np.column_stack([y, y[::-1]])
+    task = Task(kind, n_outputs, max_size=3, n_jobs=1)
+    if METHODS[method].refusal(task, 2) is None:
+        METHODS[method].construct(Request(method, table, y, None, task, seed=0, seconds=3600.0))

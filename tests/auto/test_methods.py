@@ -1,0 +1,48 @@
+"""The table of methods: names, texts, and which may be joined."""
+
+from __future__ import annotations
+
+import pytest
+
+from featurewright import AutoFeatures
+from featurewright.auto.methods import METHODS, Task, chosen_methods, may_join
+from featurewright.auto.outcomes import Reason
+
+
+@pytest.mark.parametrize(
+    ("method", "others", "expected"),
+    [
+        ("forest", ("scores",), True),
+        ("scores", ("votes",), True),
+        ("votes", ("scores", "forest"), True),
+        ("votes", ("votes",), False),
+        ("votes", ("formula votes", "scores"), True),
+        ("paths", ("formula votes",), False),
+        ("paths", ("scores",), False),
+        ("scores", ("paths",), False),
+        ("paths", ("formula paths",), False),
+        ("paths", ("landmarks",), True),
+    ],
+)
+def test_trees_join_other_trees_only_as_columns_for_classes(method, others, expected):
+    assert may_join(method, others) == expected
+
+
+def test_every_method_is_described_once_and_can_be_asked_for():
+    assert chosen_methods("all") == list(METHODS)
+    assert set(chosen_methods("readable")) == {"forest", "batch", "fctree", "boosting"}
+    for name, method in METHODS.items():
+        assert method.name == name
+        assert chosen_methods(name) == [name]
+        assert all((method.gives, method.idea, method.when, method.python))
+        assert f'"{name}"' in AutoFeatures.__doc__
+
+
+def test_methods_refuse_targets_that_they_cannot_handle():
+    labels, classes = Task("multilabel", 3, 5, 1), Task("classification", 1, 5, 1)
+    unable = {"scores", "votes", "formula votes", "recursive"}
+    for name, method in METHODS.items():
+        refused = name in unable
+        assert method.refusal(labels, 2) is (Reason.ONE_TARGET_ONLY if refused else None)
+        assert method.refusal(classes, 101) is (Reason.TOO_MANY_CLASSES if refused else None)
+        assert method.refusal(classes, 100) is None
