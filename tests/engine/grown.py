@@ -14,8 +14,8 @@ from featurewright.engine.buffers import (
     UserFunctions,
     make_record,
 )
-from featurewright.engine.compiled_grammar import build_grammar
 from featurewright.engine.forest import Forest, join
+from featurewright.engine.grammar import build_grammar
 from featurewright.engine.growth import Job, grow_trees, tree_seeds
 from featurewright.expressions import resolve_operators
 

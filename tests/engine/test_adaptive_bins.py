@@ -15,8 +15,7 @@ from tests.engine.workbench import make_state
 from tests.naive import bins as naive
 
 from featurewright import ConstructiveBoostingClassifier
-from featurewright.engine.adaptive_bins import clump_codes, find_clumps
-from featurewright.engine.binning import clipped_range
+from featurewright.engine.binning import clipped_range, clump_codes, find_clumps
 from featurewright.engine.buffers import MAX_BINS, SAMPLE_ROWS
 
 RNG = np.random.default_rng(0)

@@ -8,7 +8,7 @@ from tests.engine.test_operators import ROUNDED, some_columns, some_programs
 from tests.engine.workbench import as_programs
 from tests.naive import programs as naive
 
-from featurewright.engine.canonical import order_operands
+from featurewright.engine.programs import order_operands
 from featurewright.expressions import OPERATORS, Operator, Real
 from featurewright.expressions.builtin import ADD, IS, MUL, SQRT, SUB
 from featurewright.expressions.opcodes import FIRST_USER, operator_symbol

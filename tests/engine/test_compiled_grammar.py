@@ -87,7 +87,7 @@ def test_levels_are_kept():
 
 
 def test_too_many_choices_are_refused(monkeypatch):
-    monkeypatch.setattr("featurewright.engine.compiled_grammar._MAX_CHOICES", 10)
+    monkeypatch.setattr("featurewright.engine.grammar._MAX_CHOICES", 10)
     with pytest.raises(ValueError, match="max_size=5 with 4 operators on 3 columns") as caught:
         make_grammar([0, 0, 0])
     assert "\n" not in str(caught.value)

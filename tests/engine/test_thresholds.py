@@ -10,7 +10,7 @@ from tests.engine.test_binning import columns, with_missing
 from tests.engine.workbench import as_values
 
 from featurewright.engine.buffers import LANES, MAX_BINS, THRESHOLDS
-from featurewright.engine.thresholds import (
+from featurewright.engine.sums import (
     equal_sum,
     known_sum,
     left_narrow,

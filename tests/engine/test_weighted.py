@@ -30,8 +30,7 @@ from featurewright.engine.buffers import (
     TreeBuffers,
 )
 from featurewright.engine.grow import grow_tree, kernel_addresses
-from featurewright.engine.operator_lists import list_operators
-from featurewright.engine.weighted import begin_tree, draw_operator, order_of
+from featurewright.engine.weighted import begin_tree, draw_operator, list_operators, order_of
 from featurewright.expressions import resolve_operators
 
 SIX = ("sqrt", "square", "add", "sub", "mul", "gaussian")

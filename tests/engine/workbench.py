@@ -19,8 +19,8 @@ from featurewright.engine.buffers import (
     UserFunctions,
     make_record,
 )
-from featurewright.engine.compiled_grammar import build_grammar
 from featurewright.engine.descend import BLOCK, find_leaves, pack_nodes
+from featurewright.engine.grammar import build_grammar
 from featurewright.engine.grow import grow_tree, kernel_addresses
 from featurewright.engine.leaves import number_leaves, place_rows
 from featurewright.engine.node_search import prepare

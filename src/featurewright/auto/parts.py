@@ -12,8 +12,8 @@ from scipy import sparse
 
 from featurewright.auto.originals import OutputColumn
 from featurewright.auto.selection import pursue
-from featurewright.engine.compiled_grammar import compile_operators
 from featurewright.engine.features import evaluate_expressions
+from featurewright.engine.grammar import compile_operators
 from featurewright.expressions import Feature
 from featurewright.tables import EncodedTable
 

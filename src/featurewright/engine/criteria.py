@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from featurewright.engine.compiler import bits_float, float_bits, kernel
 
-INFORMATION = 0  # information gain, in bits x weight
-NORMALIZED = 1  # 2 I(split; class) / (H(split) + H(class))
-RATIO = 2  # gain ratio: I(split; class) / H(split)
-GINI = 3
-KEARNS_MANSOUR = 4
-SQUARES = 5  # variance summed over target columns; with L2 and hessians: second-order boosting
-EDGE_STUMP = 6  # AdaBoost.MH, one vote vector for both sides with opposite signs
-EDGE_TREE = 7  # AdaBoost.MH, a vote vector on each side
+
+class Criterion(NamedTuple):
+    """What a split is scored by."""
+
+    code: int  # what kernels know it by
+    name: str | None  # what users call it; None for those that boosting chooses itself
+    by_class: bool  # whether it scores weights of classes, or else sums of target columns
+    is_entropy: bool  # whether it is computed from the entropy of classes
+
+
+CRITERIA = (
+    Criterion(0, "entropy", True, True),  # information gain, in bits x weight
+    Criterion(1, "normalized_gain", True, True),  # 2 I(split; class) / (H(split) + H(class))
+    Criterion(2, "gain_ratio", True, True),  # I(split; class) / H(split)
+    Criterion(3, "gini", True, False),
+    Criterion(4, "kearns_mansour", True, False),
+    # Variance summed over target columns; with L2 and hessians: second-order boosting.
+    Criterion(5, "squared_error", False, False),
+    # AdaBoost.MH: one vote vector for both sides with opposite signs; a vote vector on each side.
+    Criterion(6, None, False, False),
+    Criterion(7, None, False, False),
+)
+"""All criteria. A new one has a row here, its terms in `score_boundaries`, and an oracle."""
+
+INFORMATION, NORMALIZED, RATIO, GINI, KEARNS_MANSOUR, SQUARES, EDGE_STUMP, EDGE_TREE = (
+    criterion.code for criterion in CRITERIA
+)
+CLASS_CRITERIA = {c.name: c.code for c in CRITERIA if c.name and c.by_class}
+NUMBER_CRITERIA = {c.name: c.code for c in CRITERIA if c.name and not c.by_class}
+_ENTROPIES = tuple(criterion.code for criterion in CRITERIA if criterion.is_entropy)
 
 ROUNDING = np.float32(2e-6)  # scores that differ by less, relative to themselves, are equal
 WHOLE_LIMIT = 8192  # a single boundary of whole weights up to here looks its logarithms up
@@ -31,7 +54,7 @@ _WHOLE = (_COUNTS * np.log2(np.maximum(_COUNTS, 1.0))).astype(np.float32)
 @kernel(inline=True)
 def is_entropy(criterion):
     """Whether a criterion is computed from the entropy of classes."""
-    return criterion == INFORMATION or criterion == NORMALIZED or criterion == RATIO  # noqa: PLR1714
+    return criterion in _ENTROPIES
 
 
 @kernel

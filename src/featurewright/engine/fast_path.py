@@ -24,7 +24,7 @@ from featurewright.engine.missing import missing_stands_alone
 from featurewright.engine.operators import apply_two, is_arithmetic, symbol_opcode
 from featurewright.engine.programs import combine, padded, program_length
 from featurewright.engine.random import as_unit, next_bits
-from featurewright.engine.thresholds import (
+from featurewright.engine.sums import (
     left_narrow,
     left_narrow_of_each,
     left_packed,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.engine.adaptive_bins import CLUMPED_ROWS, clump_codes, find_clumps
 from featurewright.engine.binning import (
+    CLUMPED_ROWS,
     add_to_bins,
     bin_edges,
     clipped_range,
+    clump_codes,
+    find_clumps,
     find_mass,
     has_code,
     key_codes,
@@ -41,10 +43,11 @@ from featurewright.engine.sums import (
     enough_rows,
     known_totals,
     separates,
+    stratum_size,
     sum_left,
     take_totals,
+    threshold_place,
 )
-from featurewright.engine.thresholds import stratum_size, threshold_place
 
 ZOOMS = 5  # times a threshold is looked for, ever closer
 _ZERO = np.float32(0.0)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from featurewright.engine import criteria
 from featurewright.engine.buffers import Target
-from featurewright.engine.compiled_grammar import user_operators
+from featurewright.engine.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from featurewright.engine.features import (
     MAX_FEATURES,
     column_importances,
@@ -23,7 +23,8 @@ from featurewright.engine.features import (
     rank_programs,
 )
 from featurewright.engine.forest import Forest
-from featurewright.estimators.construction import CLASS_CRITERIA, NUMBER_CRITERIA, named_operators
+from featurewright.engine.grammar import user_operators
+from featurewright.estimators.construction import named_operators
 from featurewright.estimators.parameters import DeclaredParameters
 from featurewright.expressions import Column, Expression, Feature, Operator
 from featurewright.tables import (

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from featurewright.engine import criteria
 from featurewright.engine.buffers import (
     LOOK_AHEAD,
     RANDOM_SEARCH,
@@ -18,7 +17,7 @@ from featurewright.engine.buffers import (
     Grammar,
     make_record,
 )
-from featurewright.engine.compiled_grammar import build_grammar, compile_operators
+from featurewright.engine.grammar import build_grammar, compile_operators
 from featurewright.engine.user_functions import CompiledOperators
 from featurewright.estimators.parameters import raw_columns, rows_or_share
 from featurewright.expressions import (
@@ -36,14 +35,6 @@ STRATEGIES = {
     "step": STEP,
     "look_ahead": LOOK_AHEAD,
 }
-CLASS_CRITERIA = {
-    "normalized_gain": criteria.NORMALIZED,
-    "entropy": criteria.INFORMATION,
-    "gain_ratio": criteria.RATIO,
-    "gini": criteria.GINI,
-    "kearns_mansour": criteria.KEARNS_MANSOUR,
-}
-NUMBER_CRITERIA = {"squared_error": criteria.SQUARES}
 
 _NO_LIMIT = 2**31 - 1
 # Rows of the first round of halving, and the divisor of the candidates that are scored on more:

@@ -6,13 +6,9 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
-from featurewright.engine.compiled_grammar import SAMPLINGS
-from featurewright.estimators.construction import (
-    CLASS_CRITERIA,
-    NUMBER_CRITERIA,
-    STRATEGIES,
-    named_operators,
-)
+from featurewright.engine.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
+from featurewright.engine.grammar import SAMPLINGS
+from featurewright.estimators.construction import STRATEGIES, named_operators
 from featurewright.estimators.parameters import (
     Parameter,
     check_class_weight,

@@ -11,7 +11,7 @@ from featurewright.constructive import (
     ConstructiveBoostingRegressor,
 )
 from featurewright.constructive.boosting import BoostedTrees
-from featurewright.engine.compiled_grammar import user_operators
+from featurewright.engine.grammar import user_operators
 from featurewright.estimators.ensembles import GrownClassifier, GrownRegressor
 from featurewright.export.graph import Ensemble, Graph
 from featurewright.expressions import from_program

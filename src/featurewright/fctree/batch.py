@@ -23,14 +23,13 @@ from featurewright.engine.buffers import (
     TreeBuffers,
     make_record,
 )
-from featurewright.engine.compiled_grammar import user_operators
-from featurewright.engine.correlations import score_programs
+from featurewright.engine.grammar import user_operators
 from featurewright.engine.grow import kernel_addresses
 from featurewright.engine.growth import order_rows
 from featurewright.engine.node_search import prepare
-from featurewright.engine.operator_lists import tells_nothing_new_exchanged
+from featurewright.engine.search import score_programs
 from featurewright.engine.threads import Halt, run_in_threads
-from featurewright.engine.weighted import gain_unit
+from featurewright.engine.weighted import gain_unit, tells_nothing_new_exchanged
 from featurewright.estimators.base import ConstructiveLearner, some_rows
 from featurewright.estimators.construction import (
     Construction,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from featurewright.engine.buffers import WEIGHTED, Target
-from featurewright.engine.compiled_grammar import build_grammar, compile_operators
-from featurewright.engine.operator_lists import usable_operators
+from featurewright.engine.grammar import build_grammar, compile_operators
+from featurewright.engine.weighted import usable_operators
 from featurewright.estimators.construction import Construction, count_levels, named_operators
 from featurewright.expressions import Domain, Operator, resolve_operators
 from featurewright.tables import Schema

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from featurewright.engine.buffers import Target
-from featurewright.engine.compiled_grammar import user_operators
 from featurewright.engine.features import list_features, rank_programs, spell_level_tests
 from featurewright.engine.forest import Forest
+from featurewright.engine.grammar import user_operators
 from featurewright.engine.growth import Job
-from featurewright.engine.operator_lists import list_operators
 from featurewright.engine.threads import Halt
+from featurewright.engine.weighted import list_operators
 from featurewright.estimators.base import some_rows
 from featurewright.estimators.construction import Construction, Limits
 from featurewright.estimators.ensembles import GrownClassifier, GrownEnsemble, GrownRegressor

@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from featurewright._sklearn_compat import sparse_container
 from featurewright.engine.buffers import Target
-from featurewright.engine.compiled_grammar import user_operators
+from featurewright.engine.criteria import CLASS_CRITERIA
 from featurewright.engine.features import column_importances
 from featurewright.engine.forest import Forest, join
+from featurewright.engine.grammar import user_operators
 from featurewright.engine.growth import Job, draw_sample, order_rows, tree_seeds
 from featurewright.engine.threads import Halt
 from featurewright.estimators.base import center_and_scale, plain_weights, sum_target
-from featurewright.estimators.construction import CLASS_CRITERIA
 from featurewright.estimators.ensembles import GrownEnsemble
 from featurewright.estimators.parameters import (
     Parameter,

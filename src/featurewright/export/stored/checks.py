@@ -285,7 +285,7 @@ class _Table:
     """Inputs and output of each opcode; an arity of 0 marks opcodes that do not exist."""
 
     def __init__(self, operators: Sequence[Operator]) -> None:
-        from featurewright.engine.compiled_grammar import user_operators
+        from featurewright.engine.grammar import user_operators
 
         users = user_operators(operators)
         self.arity = np.zeros(MAX_OPCODE + 1, np.int64)

@@ -502,7 +502,7 @@ def _check_forest(model: Any) -> None:
 
 def _check_features(model: Any) -> None:
     """Check constructed features and the constants that fill them."""
-    from featurewright.engine.compiled_grammar import user_operators
+    from featurewright.engine.grammar import user_operators
 
     schema = model._schema
     demand(

@@ -56,7 +56,7 @@ class RecordSpec:
 
 def _build_construction(operators: tuple[Any, ...], **others: Any) -> Any:
     """Compile user operators again: addresses of compiled functions belong to one process."""
-    from featurewright.engine.compiled_grammar import compile_operators
+    from featurewright.engine.grammar import compile_operators
 
     compiled = compile_operators(operators)
     return get_record("Construction").made(operators=operators, compiled=compiled, **others)
