@@ -62,7 +62,7 @@ def test_strange_tables_work(name, case):
 
 
 @every_learner
-@pytest.mark.parametrize("search", ["step", "look_ahead", "adaptive", None])
+@pytest.mark.parametrize("search", ["step", "look_ahead", None])
 @pytest.mark.parametrize("case", ["one column", "all missing"])
 def test_strange_tables_work_with_any_search(name, search, case):
     X = TABLES[case]

@@ -9,7 +9,6 @@ import pytest
 from tests.constructive.learners import (
     check_same,
     every_ensemble,
-    every_forest,
     every_learner,
     make,
     problem,
@@ -18,12 +17,12 @@ from tests.constructive.learners import (
     table,
 )
 
-SEARCHES = ["random", "step", "look_ahead", "adaptive", None]
+SEARCHES = ["random", "step", "look_ahead", None]
 every_search = pytest.mark.parametrize("search", SEARCHES)
 
 
 @every_ensemble
-@pytest.mark.parametrize("search", ["random", "adaptive", None])
+@pytest.mark.parametrize("search", ["random", None])
 def test_any_number_of_threads(name, search):
     X, y = problem(name)
     Z = table(5000, seed=1)  # enough rows for prediction in threads
@@ -73,34 +72,6 @@ def test_random_state_objects(name):
     X, y = problem(name)
     one, other = (make(name, random_state=np.random.RandomState(7)).fit(X, y) for _ in range(2))
     check_same(one, other, X)
-
-
-@every_ensemble
-def test_adaptive_learns_from_earlier_trees(name):
-    X, y = problem(name)
-    forests = [
-        make(name, search=search, n_estimators=30).fit(X, y).forest_
-        for search in ("random", "adaptive")
-    ]
-    first = [forest.trees(0, 5).programs for forest in forests]
-    np.testing.assert_array_equal(*first)
-    last = [forest.trees(20, 30).programs for forest in forests]
-    assert not np.array_equal(*last)
-
-
-@every_forest
-def test_adaptive_draws_the_useful_columns(name):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 30))
-    y = product_target(name, X)
-    shares = [
-        make(name, search=search, n_estimators=40, budget=60, max_depth=3)
-        .fit(X, y)
-        .feature_importances_[:2]
-        .sum()
-        for search in ("random", "adaptive")
-    ]
-    assert shares[1] > shares[0]
 
 
 def forms(X: np.ndarray) -> dict[str, object]:

@@ -230,7 +230,7 @@ def test_oob_score_of_few_rows_warns_at_most(name, n_rows):
 
 
 @every_forest
-@pytest.mark.parametrize("search", ["random", "adaptive", None])
+@pytest.mark.parametrize("search", ["random", None])
 def test_warm_start_equals_a_fresh_fit(name, search):
     X, y = problem(name)
     settings = {"search": search, "oob_score": True, "bootstrap": True}

@@ -20,10 +20,9 @@ from tests.naive import split as naive
 from tests.naive.criteria import CLASS_CRITERIA
 from tests.naive.streams import Stream
 
-from featurewright.engine.binning import EXACT_ROWS
-from featurewright.engine.criteria import RATIO, SQUARES
+from featurewright.engine.buffers import EXACT_ROWS, THRESHOLDS
+from featurewright.engine.criteria import SQUARES, is_entropy
 from featurewright.engine.split import refine_threshold, score_values
-from featurewright.engine.thresholds import THRESHOLDS
 
 # Columns of which most rows have one value: that value, and the others.
 RARE = {
@@ -106,7 +105,9 @@ class Case:
         """Whether classes are packed, or there is one number, and no split is forbidden."""
         settings = self.settings
         if settings["by_class"]:
-            fits = self.node.buffers.rows.packing[1] == 1 and settings["criterion"] <= RATIO
+            fits = self.node.buffers.rows.summary["class_bits"] > 0 and is_entropy(
+                settings["criterion"]
+            )
         else:
             fits = self.node.n_stats == 1 and settings["criterion"] == SQUARES
         return bool(fits and settings["min_rows"] == 1 and settings["min_weight"] <= 0)

@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from featurewright.engine.compiled_grammar import build_grammar, empty_library
+from featurewright.engine.buffers import (
+    RANDOM_SEARCH,
+    SETTINGS,
+    Grammar,
+    Target,
+    UserFunctions,
+    make_record,
+)
+from featurewright.engine.compiled_grammar import build_grammar
 from featurewright.engine.forest import Forest, join
-from featurewright.engine.grammar import Grammar
 from featurewright.engine.growth import Job, grow_trees, tree_seeds
-from featurewright.engine.node_search import Target
-from featurewright.engine.programs import UserFunctions
-from featurewright.engine.records import SETTINGS, make_record
-from featurewright.engine.search import RANDOM_SEARCH
 from featurewright.expressions import resolve_operators
 
 NO_USERS = UserFunctions(np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -62,7 +65,6 @@ def make_job(
         target=target,
         settings=settings,
         grammar=make_grammar([0] * n_columns),
-        library=empty_library(WIDTH),
         users=NO_USERS,
         width=WIDTH,
         leaf="classes" if by_class else "mean",

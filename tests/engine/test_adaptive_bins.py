@@ -16,7 +16,8 @@ from tests.naive import bins as naive
 
 from featurewright import ConstructiveBoostingClassifier
 from featurewright.engine.adaptive_bins import clump_codes, find_clumps
-from featurewright.engine.binning import MAX_BINS, SAMPLE, clipped_range
+from featurewright.engine.binning import clipped_range
+from featurewright.engine.buffers import MAX_BINS, SAMPLE_ROWS
 
 RNG = np.random.default_rng(0)
 THREE_CLUMPS = np.repeat([0.0, 0.45, 0.9], 200) + RNG.uniform(0, 0.04, 600)
@@ -34,7 +35,7 @@ SHAPES = {
 
 def marks_of(x, low, high):
     """Run the kernel on a column and a range."""
-    state, marks = make_state(), np.zeros(SAMPLE, np.float32)
+    state, marks = make_state(), np.zeros(SAMPLE_ROWS, np.float32)
     state["low"], state["high"] = low, high
     count = find_clumps(as_values(x), 0, len(x), state, marks)
     return marks[:count], state
@@ -56,14 +57,14 @@ def test_marks(x):
     low, high, _ = naive.value_range(x)
     if not low < high:
         return
-    step = len(x) // SAMPLE
-    expected = naive.clump_marks(x[: SAMPLE * step : step], low, high)
+    step = len(x) // SAMPLE_ROWS
+    expected = naive.clump_marks(x[: SAMPLE_ROWS * step : step], low, high)
     np.testing.assert_array_equal(marks_of(x, low, high)[0], expected)
 
 
 @given(
     columns(with_missing, 64, 300),
-    st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=SAMPLE, unique=True),
+    st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=SAMPLE_ROWS, unique=True),
 )
 def test_codes(x, marks):
     marks = np.sort(np.array(marks, np.float32))

@@ -11,8 +11,6 @@ from tests.engine.workbench import as_values, make_state
 from tests.naive import bins as naive
 
 from featurewright.engine.binning import (
-    EXACT_ROWS,
-    MAX_BINS,
     QUARTERED_ROWS,
     accumulate,
     add_to_bins,
@@ -29,7 +27,7 @@ from featurewright.engine.binning import (
     threshold_after,
     value_range,
 )
-from featurewright.engine.programs import LANES
+from featurewright.engine.buffers import EXACT_ROWS, LANES, MAX_BINS
 
 LARGEST = float(np.finfo(np.float32).max)
 numbers = st.one_of(

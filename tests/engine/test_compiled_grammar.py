@@ -9,7 +9,6 @@ import pytest
 from tests.engine.grown import make_grammar
 from tests.naive.automaton import all_programs
 
-from featurewright.engine.compiled_grammar import empty_library, walk
 from featurewright.expressions import resolve_operators
 from featurewright.expressions.builtin import IS
 from featurewright.expressions.opcodes import END, operator_symbol, symbol_opcode
@@ -81,39 +80,6 @@ def test_kinds_are_equally_likely(case):
             assert len(within) <= 1
 
 
-def test_column_weights():
-    weights = np.array([1, 7, 4], np.int64)
-    plain = make_grammar([0, 0, 0])
-    grammar = make_grammar([0, 0, 0], column_weights=weights)
-    np.testing.assert_array_equal(len(grammar.start), len(plain.start))
-    for state in range(len(grammar.start) - 1):
-        counts = Counter(symbol for symbol, _ in choices(grammar, state))
-        expected = Counter(symbol for symbol, _ in choices(plain, state))
-        assert set(counts) == set(expected)
-        for symbol, count in counts.items():
-            assert count == (weights[symbol] if 0 <= symbol < 3 else 4)
-
-
-@every_case
-def test_walk_follows_the_lists(case):
-    grammar = make_grammar(*CASES[case])
-    for program in sorted(reachable(grammar, CASES[case][2]))[:200]:
-        state = 0
-        for symbol in program:
-            state = dict(choices(grammar, state))[symbol]
-        assert walk(grammar, program) == state
-
-
-def test_walk_disregards_levels_and_refuses_nonsense():
-    grammar = make_grammar([0, 2], ["is", "mul"])
-    plain = walk(grammar, [1, operator_symbol(IS)])
-    assert walk(grammar, [1, operator_symbol(IS, 2)]) == plain
-    with pytest.raises(ValueError, match="not valid there"):
-        walk(grammar, [operator_symbol(IS)])
-    with pytest.raises(ValueError, match="not valid there"):
-        walk(grammar, [0, operator_symbol(IS)])
-
-
 def test_levels_are_kept():
     grammar = make_grammar([0, 2, 1], ["is"])
     np.testing.assert_array_equal(grammar.n_levels, [0, 3, 0])
@@ -125,9 +91,3 @@ def test_too_many_choices_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="max_size=5 with 4 operators on 3 columns") as caught:
         make_grammar([0, 0, 0])
     assert "\n" not in str(caught.value)
-
-
-def test_empty_library():
-    library = empty_library(4)
-    assert library.programs.shape == (0, 4)
-    assert not len(library.draws)

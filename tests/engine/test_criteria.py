@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.naive import criteria as naive
 from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 
-from featurewright.engine.binning import MAX_BINS
+from featurewright.engine.buffers import MAX_BINS
 from featurewright.engine.criteria import (
     NORMALIZED,
     RATIO,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from featurewright.engine.compiler.decorator import call_kernel, kernel, kernel_address, share
+from featurewright.engine.compiler import call_kernel, kernel, kernel_address
 
 
 class Inner(NamedTuple):
@@ -28,7 +28,7 @@ class Nest(NamedTuple):
 
 @kernel
 def add_table(context, factor):
-    outer = context.outer  # a tuple of tuples: a reference to where it lies
+    outer = context.outer
     inner = outer.inner
     for i in range(inner.table.shape[0]):
         for j in range(inner.table.shape[1]):
@@ -36,10 +36,9 @@ def add_table(context, factor):
 
 
 @kernel
-def call_it(content, factor):
-    context = share(content)
+def call_it(context, factor):
     call_kernel(context.address, (context, factor))
-    call_kernel(context.address, (share(context), factor))  # a reference stays what it is
+    call_kernel(context.address, (context, factor))
 
 
 @kernel(inline=True)
@@ -53,7 +52,7 @@ def thrice(x):
 
 
 @kernel
-def pasted(x):
+def inlined(x):
     return twice(thrice(x))
 
 
@@ -61,20 +60,20 @@ def test_fields_of_shared_tuples_are_read_where_they_lie():
     table = np.arange(6.0).reshape(2, 3)
     names = np.array([10, 20, 30], np.int32)
     outer = Outer(4, Inner(np.zeros(2), table), names)
-    address = kernel_address(add_table, Nest(outer, 0), (0.5,))
+    address = kernel_address(add_table, Nest(outer, 0), 0.5)
     call_it(Nest(outer, address), 0.5)
     expected = 2 * (0.5 * table * 4 + names).sum(axis=1)
     np.testing.assert_array_equal(outer.inner.numbers, expected)
 
 
-def test_pasted_kernels_give_what_they_give_alone():
-    assert pasted(7) == twice(thrice(7)) == 42
+def test_inlined_kernels_give_what_they_give_alone():
+    assert inlined(7) == twice(thrice(7)) == 42
 
 
 def test_what_python_calls_is_kept_and_what_kernels_call_cannot_be_called():
-    assert pasted(8) == 48
-    assert pasted.is_ready
-    assert pasted.is_kept
+    assert inlined(8) == 48
+    assert inlined.is_ready
+    assert inlined.is_cached
     parts = list(twice.part.overloads.values())
     assert parts
     for part in parts:

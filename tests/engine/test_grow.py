@@ -13,12 +13,13 @@ from tests.engine.workbench import (
     make_grammar,
     make_settings,
     sums_target,
+    walk,
 )
 from tests.naive import split as naive_split
 from tests.naive import trees as naive
 from tests.naive.programs import run, symbols_of
 
-from featurewright.engine.compiled_grammar import walk
+from featurewright.engine.buffers import LOOK_AHEAD, STEP
 from featurewright.engine.criteria import (
     EDGE_TREE,
     GINI,
@@ -28,7 +29,6 @@ from featurewright.engine.criteria import (
     RATIO,
     SQUARES,
 )
-from featurewright.engine.search import LOOK_AHEAD, STEP
 from featurewright.expressions import Category
 from featurewright.expressions.opcodes import END
 

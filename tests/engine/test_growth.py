@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.engine.grown import make_job
 
+from featurewright.engine.buffers import Target
 from featurewright.engine.forest import join
 from featurewright.engine.growth import (
     draw_sample,
@@ -17,7 +18,6 @@ from featurewright.engine.growth import (
     order_rows,
     tree_seeds,
 )
-from featurewright.engine.node_search import Target
 from featurewright.engine.threads import Halt
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.engine.workbench import (
     as_values,
     class_target,
+    make_buffers,
     make_node,
     make_settings,
-    make_shop,
     make_state,
     sums_target,
 )
@@ -32,11 +32,11 @@ def test_classes_are_prepared(seed, n, n_classes):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, n_classes, n)
     target = class_target(codes, rng.integers(1, 5, n))
-    buffers = make_shop(target, make_settings())
+    buffers = make_buffers(target, make_settings())
     ids = np.argsort(codes, kind="stable").astype(np.int32)
     start = int(rng.integers(0, n))
     size = int(rng.integers(1, n - start + 1))
-    n_stats = prepare(target, ids, start, size, make_settings(), buffers.rows)
+    n_stats = prepare(target, ids, start, size, size, make_settings(), buffers.rows)
     part = ids[start : start + size]
     present, counts = np.unique(codes[part], return_counts=True)
     assert n_stats == len(present)
@@ -54,12 +54,12 @@ def test_sums_are_prepared(seed, n, n_targets, centered):
     rng = np.random.default_rng(seed)
     target = sums_target(rng.normal(1, 2, size=(n_targets, n)), 0.1 + rng.random(n))
     settings = make_settings(by_class=0, centered=int(centered), criterion=5)
-    buffers = make_shop(target, settings)
+    buffers = make_buffers(target, settings)
     ids = rng.permutation(n).astype(np.int32)
     start = int(rng.integers(0, n))
     size = int(rng.integers(1, n - start + 1))
     part = ids[start : start + size]
-    n_stats = prepare(target, ids, start, size, settings, buffers.rows)
+    n_stats = prepare(target, ids, start, size, size, settings, buffers.rows)
     assert n_stats == n_targets
     expected = naive_split.of_targets(target.sums[:, part], target.weights[part], centered=centered)
     actual = buffers.rows.weights[:, :size]

@@ -7,18 +7,11 @@ import pytest
 from tests.engine.workbench import NO_USERS, as_programs, make_grammar, make_settings, make_state
 from tests.naive import programs as naive
 
+from featurewright.engine.buffers import LANES, TreeBuffers
 from featurewright.engine.descend import run_programs
 from featurewright.engine.grammar import complete
-from featurewright.engine.grow import make_tree_buffers
 from featurewright.engine.operators import apply_one, apply_two, is_commutative, takes_one
-from featurewright.engine.programs import (
-    LANES,
-    gather_all,
-    padded,
-    run_operators,
-    run_row,
-    run_rows,
-)
+from featurewright.engine.programs import gather_all, padded, run_operators, run_row, run_rows
 from featurewright.expressions import OPERATORS
 from featurewright.expressions.numbers import number_code
 from featurewright.expressions.opcodes import FIRST_USER, operator_symbol
@@ -49,7 +42,7 @@ def single(name: str) -> np.ndarray:
 def over_columns(programs, columns) -> np.ndarray:
     """Evaluate with `run_rows`."""
     n = columns.shape[1]
-    evaluation = make_tree_buffers(n, 1, 2, programs.shape[1], make_settings(), 1).evaluation
+    evaluation = TreeBuffers.allocate(n, 1, 2, programs.shape[1], make_settings(), 1).evaluation
     out = []
     for k in range(len(programs)):
         run_rows(programs, k, columns, np.arange(n, dtype=np.int32), 0, n, NO_USERS, evaluation)
@@ -159,7 +152,7 @@ def test_rows_are_gathered_in_the_given_order():
     columns = some_columns(2000)
     rows = np.random.default_rng(1).integers(0, 2000, 1500).astype(np.int32)
     programs = some_programs(10, ["add", "sub", "mul"])
-    evaluation = make_tree_buffers(2000, 1, 2, programs.shape[1], make_settings(), 1).evaluation
+    evaluation = TreeBuffers.allocate(2000, 1, 2, programs.shape[1], make_settings(), 1).evaluation
     for k, program in enumerate(programs):
         run_rows(programs, k, columns, rows, 100, 1400, NO_USERS, evaluation)
         expected = naive.run(program, columns[:, rows[100:]])

@@ -18,8 +18,8 @@ from tests.engine.workbench import (
 from tests.naive import bins as naive
 from tests.naive import split as naive_split
 
-from featurewright.engine.binning import MAX_BINS
 from featurewright.engine.boundaries import first_of, forbid_small
+from featurewright.engine.buffers import MAX_BINS
 from featurewright.engine.criteria import GINI, SQUARES
 from featurewright.engine.packed import PACKED_ROWS, fill_packed, unpack_bins
 from featurewright.engine.split import refine_threshold, score_values
@@ -33,7 +33,7 @@ def boosted_node(values, weights, **settings):
 
 
 def is_packed(node) -> bool:
-    return bool(node.buffers.rows.units[0] > 0)
+    return bool(node.buffers.rows.summary["sums_packed"])
 
 
 @given(
@@ -51,10 +51,11 @@ def test_packed_bins_are_the_sums_by_bin(seed, n, n_bins, is_level, size):
     codes = rng.integers(0, n_bins + 1, n)  # the last one means missing
     scratch.codes[:n] = codes
     fill_packed(scratch.codes, rows.packed, n, scratch.packed, n_bins, scratch.packed_spare)
-    unpack_bins(scratch.packed, n_bins, rows.units, is_level, scratch.left, scratch.total)
+    unpack_bins(scratch.packed, n_bins, rows.summary, is_level, scratch.left, scratch.total)
     columns = np.vstack([rows.weights[:, :n], np.ones(n)])
     expected = naive.bin_sums(codes, columns, n_bins)
-    rounding = n * np.array([*(0.51 / rows.units), 0.0])
+    units = rows.summary["number_unit"], rows.summary["weight_unit"]
+    rounding = n * np.array([*(0.51 / np.array(units)), 0.0])
     assert (
         np.abs(scratch.total - expected.sum(axis=1)) <= rounding + 1e-6 * scratch.total[1]
     ).all()
@@ -74,7 +75,7 @@ def test_whole_weights_are_packed_exactly():
     scratch, packed = node.buffers.scratch, node.buffers.rows.packed
     scratch.codes[:1000] = np.arange(1000) % MAX_BINS
     fill_packed(scratch.codes, packed, 1000, scratch.packed, MAX_BINS, scratch.packed_spare)
-    unpack_bins(scratch.packed, MAX_BINS, node.buffers.rows.units, 0, scratch.left, scratch.total)
+    unpack_bins(scratch.packed, MAX_BINS, node.buffers.rows.summary, 0, scratch.left, scratch.total)
     expected = np.cumsum(np.bincount(np.arange(1000) % MAX_BINS, weights, MAX_BINS))
     np.testing.assert_array_equal(scratch.left[1, :MAX_BINS], expected)
 
@@ -90,7 +91,7 @@ def test_the_largest_sums_fit(n, weight):
         fill_packed(
             scratch.codes, node.buffers.rows.packed, n, scratch.packed, 4, scratch.packed_spare
         )
-        unpack_bins(scratch.packed, 4, node.buffers.rows.units, 0, scratch.left, scratch.total)
+        unpack_bins(scratch.packed, 4, node.buffers.rows.summary, 0, scratch.left, scratch.total)
         expected = np.array([value * weight * n, weight * n, n])
         np.testing.assert_allclose(scratch.total, expected, rtol=1e-2)
 

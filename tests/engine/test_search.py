@@ -18,27 +18,33 @@ from tests.engine.workbench import (
     make_settings,
     make_state,
     sums_target,
+    walk,
 )
 from tests.naive import split as naive_split
 from tests.naive.programs import run, symbols_of
 from tests.naive.search import Search
 from tests.naive.streams import Stream
 
-from featurewright.engine.compiled_grammar import empty_library, walk
-from featurewright.engine.grow import GrowContext
+from featurewright.engine.buffers import (
+    LANES,
+    LOOK_AHEAD,
+    RANDOM_SEARCH,
+    STATE,
+    STEP,
+    GrowContext,
+    GrownTree,
+)
 from featurewright.engine.node_search import search_node
 from featurewright.engine.program_pool import fill_pool
-from featurewright.engine.programs import LANES, program_length
-from featurewright.engine.records import STATE
-from featurewright.engine.search import LOOK_AHEAD, RANDOM_SEARCH, STEP, Library, choose_survivors
+from featurewright.engine.programs import program_length
+from featurewright.engine.search import choose_survivors
 from featurewright.engine.split import score_values
-from featurewright.expressions.builtin import ABS, ADD, NEG
-from featurewright.expressions.opcodes import END, operator_symbol
+from featurewright.expressions.opcodes import END
 
 STRATEGIES = {"random": RANDOM_SEARCH, "step": STEP, "look_ahead": LOOK_AHEAD}
 OPERATORS = ("add", "sub", "mul", "div", "is", "less")
 # Symbols are drawn more often by being listed more often.
-LISTINGS = ({}, {"sampling": "kind"}, {"column_weights": np.array([5, 1, 2, 1])})
+LISTINGS = ({}, {"sampling": "kind"})
 
 
 class Scene:
@@ -58,19 +64,18 @@ class Scene:
         self.grammar = make_grammar([0, 0, 0, 2], OPERATORS, **(listing or {}))
         self.stream_seed = seed * 0x9E3779B97F4A7C15 % 2**64  # small seeds begin alike
         self.state = make_state(self.stream_seed)
-        self.library = empty_library(WIDTH)
 
     def search(self) -> None:
         """Search the node as `grow_tree` searches a root."""
         node, buffers = self.node, self.node.buffers
         context = GrowContext(
             buffers.rows, node.ids, np.ascontiguousarray(self.columns.T), self.columns, node.target,
-            self.settings, self.grammar, self.library, NO_USERS, self.state, buffers,
+            self.settings, self.grammar, NO_USERS, self.state, np.zeros(1, np.int64),
+            GrownTree.allocate(1, WIDTH), buffers,
         )  # fmt: skip
         if self.settings["budget"] and self.settings["strategy"] == RANDOM_SEARCH:
             fill_pool(context)
-        sampled = context._replace(rows=buffers.sampled, row_ids=buffers.sample_ids)
-        search_node(context, sampled, 0, len(node.ids), node.n_stats)
+        search_node(context, context.of_sample(), 0, len(node.ids), node.n_stats)
 
     @property
     def candidates(self) -> list[list[int]]:
@@ -218,53 +223,13 @@ def test_columns_are_drawn_evenly():
     assert counts.min() > 70
 
 
-def make_library(grammar, entry: list[int]) -> Library:
-    programs = np.full((1, WIDTH), END, np.int32)
-    programs[0, : len(entry)] = entry
-    return Library(programs, np.array([walk(grammar, entry)], np.int32), np.zeros(4, np.int32))
-
-
-@pytest.mark.parametrize("share", [0, 64, 256])
-def test_library_programs_begin_their_share_of_candidates(share):
-    scene = Scene(8, budget=150, library_share=share)
-    entry = [0, 1, operator_symbol(ADD)]
-    scene.library = make_library(scene.grammar, entry)
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_candidates_are_valid_programs(name):
+    scene = Scene(8, budget=150, strategy=STRATEGIES[name])
     scene.search()
+    assert scene.candidates
     for program in scene.candidates:
         walk(scene.grammar, program)  # raises on what is not valid
-    begun = sum(program[:3] == entry for program in scene.candidates)
-    assert (begun >= 5) == (share > 0)
-    assert (begun == len(scene.candidates)) == (share == 256)
-
-
-def test_random_candidates_go_on_from_the_state_of_a_library_program():
-    scene = Scene(8, budget=20, library_share=256)
-    # Unary operators only: a wrong state then gives a wrong program, but no wrong memory.
-    scene.grammar = make_grammar([0, 0, 0, 2], ["neg", "abs", "sqrt"])
-    entry = [0, operator_symbol(NEG), operator_symbol(ABS)]
-    scene.library = make_library(scene.grammar, entry)
-    scene.node.buffers.found.visited[:] = 0
-    scene.search()
-    lengths = set()
-    for program in scene.candidates:
-        walk(scene.grammar, program)  # raises on what is not valid
-        assert program[:3] == entry
-        lengths.add(len(program))
-    assert lengths == {3, 4, 5}
-
-
-@pytest.mark.parametrize("name", ["step", "look_ahead"])
-def test_symbol_by_symbol_the_library_is_not_used(name):
-    found = []
-    for share in (0, 256):
-        scene = Scene(8, budget=40, library_share=share, strategy=STRATEGIES[name])
-        scene.library = make_library(scene.grammar, [0, 1, operator_symbol(ADD)])
-        scene.node.buffers.found.visited[:] = 0
-        scene.search()
-        for program in scene.candidates:
-            walk(scene.grammar, program)  # raises on what is not valid
-        found.append(scene.candidates)
-    assert found[1] == found[0]
 
 
 @pytest.mark.parametrize("drawn", [0, 1])

@@ -20,8 +20,7 @@ from tests.naive import split as naive
 from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 from tests.naive.streams import Stream
 
-from featurewright.engine.binning import EXACT_ROWS, MAX_BINS
-from featurewright.engine.sparse_columns import MANY_STATS
+from featurewright.engine.buffers import EXACT_ROWS, MANY_STATISTICS, MAX_BINS
 from featurewright.engine.split import refine_threshold, score_values
 
 limits = st.sampled_from(
@@ -128,14 +127,14 @@ def test_a_threshold_of_a_few_is_refined_to_the_best_of_many(
 def test_all_thresholds_are_tried_where_most_rows_have_one_value(
     *, seed, n, criterion, limits, kind, many, l2
 ):
-    case = Case(seed, n, criterion, kind=kind, n_targets=MANY_STATS + 1, l2=l2, **limits)
+    case = Case(seed, n, criterion, kind=kind, n_targets=MANY_STATISTICS + 1, l2=l2, **limits)
     case.state["many"] = many
     check_best(case, naive.thresholds(case.x))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.5])
 def test_constant_columns_do_not_split_many_numbers(missing):
-    case = Case(1, 200, SUM_CRITERIA[0], missing=missing, kind="1", n_targets=MANY_STATS)
+    case = Case(1, 200, SUM_CRITERIA[0], missing=missing, kind="1", n_targets=MANY_STATISTICS)
     case.settings["missing_both"] = 1  # else missing rows may be parted from the others
     assert case.score() == WORST
 

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from tests.engine.test_binning import columns, with_missing
 from tests.engine.workbench import as_values
 
-from featurewright.engine.binning import MAX_BINS
-from featurewright.engine.programs import LANES
+from featurewright.engine.buffers import LANES, MAX_BINS, THRESHOLDS
 from featurewright.engine.thresholds import (
-    THRESHOLDS,
     equal_sum,
     known_sum,
     left_narrow,

@@ -12,7 +12,7 @@ from scipy.special import expit
 from tests.engine.workbench import as_programs, make_settings
 from tests.naive import programs as naive
 
-from featurewright.engine.grow import make_tree_buffers
+from featurewright.engine.buffers import TreeBuffers
 from featurewright.engine.programs import run_row, run_rows
 from featurewright.engine.user_functions import CompiledOperators
 from featurewright.expressions import Boolean, Operator, Real
@@ -128,7 +128,7 @@ def call(functions, slot: int, columns) -> np.ndarray:
     by_row = [run_row(programs, 0, matrix, i, functions, stack) for i in range(n)]
     by_row = np.array(by_row, columns.dtype)
     if columns.dtype == np.float32:
-        evaluation = make_tree_buffers(n, 1, 2, 5, make_settings(), 1).evaluation
+        evaluation = TreeBuffers.allocate(n, 1, 2, 5, make_settings(), 1).evaluation
         rows = np.arange(n, dtype=np.int32)
         run_rows(programs, 0, columns, rows, 0, n, functions, evaluation)
         np.testing.assert_array_equal(evaluation.values[0, :n], by_row)
@@ -155,7 +155,7 @@ def test_user_operators_inside_programs(compiled):
     symbols = [operator_symbol(FIRST_USER + slot) for slot in range(3)]
     programs = as_programs([0, 1, symbols[1], 2, 2, symbols[2], symbols[0]], width=7)
     expected = naive.run(programs[0], columns, USERS)
-    evaluation = make_tree_buffers(1500, 1, 2, 7, make_settings(), 1).evaluation
+    evaluation = TreeBuffers.allocate(1500, 1, 2, 7, make_settings(), 1).evaluation
     narrow = columns.astype(np.float32)
     functions = compiled.functions(np.float32)
     rows = np.arange(1500, dtype=np.int32)

@@ -22,11 +22,16 @@ from tests.naive import weighted as naive
 from tests.naive.programs import run, symbols_of
 from tests.naive.streams import Stream
 
-from featurewright.engine.compiled_grammar import empty_library
-from featurewright.engine.grow import grow_tree, kernel_addresses, make_grown, make_tree_buffers
+from featurewright.engine.buffers import (
+    WEIGHTED,
+    GrowContext,
+    GrownTree,
+    OperatorWeights,
+    TreeBuffers,
+)
+from featurewright.engine.grow import grow_tree, kernel_addresses
 from featurewright.engine.operator_lists import list_operators
-from featurewright.engine.search import WEIGHTED
-from featurewright.engine.weighted import OperatorWeights, begin_tree, draw_operator, order_of
+from featurewright.engine.weighted import begin_tree, draw_operator, order_of
 from featurewright.expressions import resolve_operators
 
 SIX = ("sqrt", "square", "add", "sub", "mul", "gaussian")
@@ -53,22 +58,23 @@ class Growth:
         usual = {**usual, "centered": 1, **kernel_addresses(WEIGHTED)}
         record = make_settings(**{**usual, **changes})
         domains = np.zeros(len(columns), np.int8)
-        grown = make_grown(2 * n + 1, width)
+        grown = GrownTree.allocate(2 * n + 1, width)
         listed = list_operators(
             resolve_operators(operators), domains, weighting=weighting, max_order=max_order
         )
         self.operator_weights: OperatorWeights = begin_tree(listed, grown.programs)
         n_stats = int(target.codes.max()) + 1 if len(target.codes) else len(target.sums)
-        buffers = make_tree_buffers(n, len(columns), n_stats, width, record, 2 * n + 1)._replace(
+        buffers = TreeBuffers.allocate(n, len(columns), n_stats, width, record, 2 * n + 1)._replace(
             operator_weights=self.operator_weights
         )
         self.ids = sorted_rows(target)
         self.state = make_state(seed)
-        self.count = grow_tree(
-            np.ascontiguousarray(columns.T), columns, target, self.ids, record,
-            make_grammar([0] * len(columns), (), width=1), empty_library(width), NO_USERS,
-            self.state, np.zeros(1, np.int64), grown, buffers,
+        context = GrowContext(
+            buffers.rows, self.ids, np.ascontiguousarray(columns.T), columns, target, record,
+            make_grammar([0] * len(columns), (), width=1), NO_USERS, self.state,
+            np.zeros(1, np.int64), grown, buffers,
         )  # fmt: skip
+        self.count = grow_tree(context, context.of_sample())
         self.grown, self.buffers = grown, buffers
 
     def rows(self, node: int) -> np.ndarray:

@@ -8,21 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from featurewright.engine.compiled_grammar import build_grammar, empty_library
-from featurewright.engine.descend import BLOCK, find_leaves, pack_nodes
-from featurewright.engine.grow import (
+from featurewright.engine.buffers import (
+    LANES,
+    SETTINGS,
+    STATE,
+    GrowContext,
+    GrownTree,
+    Target,
     TreeBuffers,
-    grow_tree,
-    kernel_addresses,
-    make_grown,
-    make_tree_buffers,
+    UserFunctions,
+    make_record,
 )
+from featurewright.engine.compiled_grammar import build_grammar
+from featurewright.engine.descend import BLOCK, find_leaves, pack_nodes
+from featurewright.engine.grow import grow_tree, kernel_addresses
 from featurewright.engine.leaves import number_leaves, place_rows
-from featurewright.engine.node_search import Target, prepare
-from featurewright.engine.programs import LANES, UserFunctions
-from featurewright.engine.records import SETTINGS, STATE, make_record
+from featurewright.engine.node_search import prepare
 from featurewright.expressions import Category, resolve_operators
-from featurewright.expressions.opcodes import END
+from featurewright.expressions.opcodes import END, operator_symbol, symbol_opcode
 
 NO_USERS = UserFunctions(np.zeros(0, np.int64), np.zeros(0, np.int64))
 WORST = np.float32(-np.inf)
@@ -91,10 +94,12 @@ def n_statistics(target: Target) -> int:
     return int(target.codes.max()) + 1 if len(target.codes) else len(target.sums)
 
 
-def make_shop(target: Target, settings: Any, n_columns: int = 1, width: int = WIDTH) -> TreeBuffers:
+def make_buffers(
+    target: Target, settings: Any, n_columns: int = 1, width: int = WIDTH
+) -> TreeBuffers:
     """Allocate the working arrays for a target."""
     n = len(target.weights)
-    return make_tree_buffers(n, n_columns, n_statistics(target), width, settings, 2 * n + 1)
+    return TreeBuffers.allocate(n, n_columns, n_statistics(target), width, settings, 2 * n + 1)
 
 
 @dataclass
@@ -110,9 +115,9 @@ class Node:
 
 def make_node(target: Target, settings: Any, n_columns: int = 1, width: int = WIDTH) -> Node:
     """Prepare the root of a target."""
-    buffers = make_shop(target, settings, n_columns, width)
+    buffers = make_buffers(target, settings, n_columns, width)
     ids = sorted_rows(target)
-    n_stats = prepare(target, ids, 0, len(ids), settings, buffers.rows)
+    n_stats = prepare(target, ids, 0, len(ids), len(ids), settings, buffers.rows)
     return Node(target, settings, ids, buffers, n_stats)
 
 
@@ -127,6 +132,19 @@ def make_grammar(
     kinds = np.array(domains, np.int8)
     levels = np.where(kinds == Category, n_levels, 0).astype(np.int64)
     return build_grammar(kinds, levels, resolve_operators(operators), width, **more)
+
+
+def walk(grammar: Any, program: Sequence[int]) -> int:
+    """Return the automaton's state after a program's symbols, whatever their parameters."""
+    state = 0
+    for symbol in program:
+        wanted = symbol if symbol >= 0 else operator_symbol(symbol_opcode(symbol))
+        first, last = grammar.start[state], grammar.start[state + 1]
+        place = np.flatnonzero(grammar.symbol[first:last] == wanted)
+        if not len(place):
+            raise ValueError(f"symbol {symbol} of program {list(program)} is not valid there.")
+        state = int(grammar.following[first + place[0]])
+    return state
 
 
 @dataclass
@@ -165,7 +183,6 @@ def grow(
     settings: Any,
     *,
     grammar: Any = None,
-    library: Any = None,
     users: UserFunctions = NO_USERS,
     seed: int = 1,
     stop: np.ndarray | None = None,
@@ -176,14 +193,14 @@ def grow(
     grammar = make_grammar([0] * len(columns), width=width) if grammar is None else grammar
     n = columns.shape[1]
     capacity = 2 * n + 1
-    grown = make_grown(capacity, width)
-    buffers = make_tree_buffers(n, len(columns), n_statistics(target), width, settings, capacity)
+    grown = GrownTree.allocate(capacity, width)
+    buffers = TreeBuffers.allocate(n, len(columns), n_statistics(target), width, settings, capacity)
     ids = sorted_rows(target)
-    count = grow_tree(
-        np.ascontiguousarray(columns.T), columns, target, ids, settings, grammar,
-        empty_library(width) if library is None else library, users, make_state(seed),
-        np.zeros(1, np.int64) if stop is None else stop, grown, buffers,
+    context = GrowContext(
+        buffers.rows, ids, np.ascontiguousarray(columns.T), columns, target, settings, grammar,
+        users, make_state(seed), np.zeros(1, np.int64) if stop is None else stop, grown, buffers,
     )  # fmt: skip
+    count = grow_tree(context, context.of_sample())
     names = ("left", "programs", "threshold", "is_level", "missing_left", "gain", "start", "size")
     return Tree(*(getattr(grown, name)[:count].copy() for name in (*names, "depth")), ids)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.engine.binning import SAMPLE
+from featurewright.engine.buffers import SAMPLE_ROWS
 
 
 def value_range(x: np.ndarray) -> tuple[float, float, bool]:
@@ -23,7 +23,7 @@ def rank_codes(x: np.ndarray, missing: int) -> np.ndarray:
 def clipped_range(x: np.ndarray) -> tuple[np.float32, np.float32]:
     """Give the range of all values, at most 16 ranges beyond the middle of a sample."""
     low, high, _ = value_range(x)
-    sample = x[np.arange(SAMPLE) * (len(x) // SAMPLE)]
+    sample = x[np.arange(SAMPLE_ROWS) * (len(x) // SAMPLE_ROWS)]
     sample = np.sort(sample[~np.isnan(sample)])
     if len(sample) > 3 and sample[1] < sample[-2]:
         with np.errstate(over="ignore"):

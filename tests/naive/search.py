@@ -108,7 +108,7 @@ class Search:
         return self.best_score + np.float32(2e-6) * abs(self.best_score)
 
     def begin(self) -> list[int]:
-        """Start a random candidate; a draw decides about a library program, and there is none."""
+        """Start a random candidate; the engine draws a number here that it does not use."""
         self.stream.below(256)
         return []
 

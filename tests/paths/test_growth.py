@@ -115,10 +115,6 @@ def test_auto_stops_at_the_most_trees_and_watches_some_rows():
     ).fit(table, make_classes(table))
     assert [record["n_trees"] for record in encoder.history_] == [6, 8]
     assert MAX_HELD_OUT == 1000
-    adaptive = ForestPathEncoder(
-        "auto", step=6, max_estimators=12, tol=1e-9, search="adaptive", budget=8, random_state=0
-    ).fit(X, make_classes(X))
-    assert adaptive.n_estimators_ == 12
 
 
 def test_time_limit_gives_what_was_grown():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from math import sqrt
 from typing import Any, Self
 
@@ -14,8 +13,6 @@ from sklearn.model_selection import train_test_split
 
 from featurewright.constructive.losses import Loss
 from featurewright.constructive.rounds import Rounds
-from featurewright.engine.adaptive import adapt
-from featurewright.engine.compiled_grammar import empty_library
 from featurewright.engine.forest import join
 from featurewright.engine.growth import Job
 from featurewright.estimators.base import ConstructiveLearner
@@ -184,7 +181,6 @@ class BoostedTrees(ConstructiveLearner):
             target=loss.targets(np.zeros((loss.n_scores, len(kept))))[0],
             settings=settings,
             grammar=construction.grammar,
-            library=empty_library(construction.width),
             users=construction.compiled.functions(np.float32),
             width=construction.width,
             leaf=loss.leaf,
@@ -198,13 +194,6 @@ class BoostedTrees(ConstructiveLearner):
             rounds = Rounds(
                 job, loss, watched=watched, outer=outer, rate=rate, learner=self, seed=self._seed
             )
-            if self.search == "adaptive":
-                rounds.adapts = partial(
-                    adapt,
-                    schema=self._schema,
-                    operators=construction.operators,
-                    sampling=self.sampling,
-                )
             rounds.run(on_done)
         self.n_scores_, self._groups = loss.n_scores, loss.n_groups
         self._start = loss.start()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 
 from featurewright.engine import criteria
-from featurewright.engine.node_search import Target
+from featurewright.engine.buffers import Target
 
 _NO_CODES = np.empty(0, np.int32)
 _MOST_CERTAIN = 1.0 - 1e-6  # an edge of one would give its tree an infinite weight

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,8 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from featurewright.constructive.losses import Loss
-from featurewright.engine.adaptive import BATCH
-from featurewright.engine.forest import Forest, join
+from featurewright.engine.forest import Forest
 from featurewright.engine.growth import (
     BufferPool,
     Job,
@@ -43,7 +41,6 @@ class Rounds:
         self.rate, self.learner, self.seed = rate, learner, seed
         load_kernels(job.settings)
         self.halt = Halt(learner.max_time)
-        self.adapts: Callable[[Job, Forest], Job] | None = None
         n_rows = job.columns.shape[1]
         self.raw = np.repeat(loss.start()[:, None], n_rows, axis=1)
         self.order = np.flatnonzero(job.target.weights > 0).astype(np.int32)
@@ -59,8 +56,6 @@ class Rounds:
         """Grow rounds until there are enough, nothing is gained, or time is up."""
         learner = self.learner
         for round_number in range(learner.n_estimators):
-            if self.adapts is not None and round_number and round_number % BATCH == 0:
-                self.job = self.adapts(self.job, join(self.trees))
             if not self._add_round(round_number):
                 break
             on_done(round_number + 1)

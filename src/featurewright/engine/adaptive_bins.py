@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.engine.binning import SAMPLE
-from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.buffers import SAMPLE_ROWS
+from featurewright.engine.compiler import kernel
 from featurewright.engine.programs import padded
 
 CLUMPED_ROWS = 256  # fewer rows have bins enough, wherever they are
@@ -22,14 +22,14 @@ def find_clumps(values, row, n, state, marks):
 
     It is 0 where equal parts of the range will do: the sample is spread, or has few values anyway.
     """
-    at, step = np.uint64(row), n // SAMPLE
+    at, step = np.uint64(row), n // SAMPLE_ROWS
     low, high = state.low, state.high
     scale = np.float32(_CELLS) / (high - low)
     if not _ZERO < scale < _INFINITE:
         return 0
     last = np.float32(_CELLS - 1)
     cells, count = np.uint64(0), 0
-    for i in range(SAMPLE):
+    for i in range(SAMPLE_ROWS):
         x = values[at, np.uint64(i * step)]
         if (x >= low) & (x <= high):
             cells |= np.uint64(1) << np.uint64(max(min((x - low) * scale, last), _ZERO))

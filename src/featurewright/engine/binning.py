@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.engine.compiler.decorator import bits_float, float_bits, kernel
+from featurewright.engine.buffers import MAX_BINS, SAMPLE_ROWS
+from featurewright.engine.compiler import bits_float, float_bits, kernel
 from featurewright.engine.programs import padded
 
-EXACT_ROWS = 32  # up to here every distinct value is its own bin
-MAX_BINS = 128  # the code after the last bin means missing, so codes fit a byte
 QUARTERED_ROWS = 128  # from here on they are added up in quarters
-SAMPLE = 32  # values looked at to find where the mass lies
 _REACH = np.float32(16.0)  # values farther from the sample than so many times its range are beyond
 # A range so many mean deviations wide has long tails; that of normal values has about ten.
 _LONG_TAILS = np.float32(12.0)
@@ -91,10 +89,10 @@ def clipped_range(values, row, n, state):
     the range share the outermost bins.
     """
     missing = value_range(values, row, n, state)
-    at, step = np.uint64(row), n // SAMPLE
+    at, step = np.uint64(row), n // SAMPLE_ROWS
     low = next_low = _INFINITE
     high = next_high = -_INFINITE
-    for i in range(SAMPLE):
+    for i in range(SAMPLE_ROWS):
         x = values[at, np.uint64(i * step)]
         if x < low:
             low, next_low = x, low
@@ -132,12 +130,12 @@ def find_mass(values, row, n, state):
     The mean and the mean deviation of what lies within one deviation of the mean, three times over,
     move to where most values are.
     """
-    at, step = np.uint64(row), n // SAMPLE
+    at, step = np.uint64(row), n // SAMPLE_ROWS
     low, high = state.low, state.high
     center, width, first = _ZERO, _ZERO, _ZERO
     for turn in range(4):
         total, count = _ZERO, _ZERO
-        for i in range(SAMPLE):
+        for i in range(SAMPLE_ROWS):
             x = values[at, np.uint64(i * step)]
             inside = (x >= low) & (x <= high) & ((turn == 0) | (abs(x - center) <= width))
             total += x if inside else _ZERO
@@ -145,7 +143,7 @@ def find_mass(values, row, n, state):
         if count == _ZERO:
             break
         mean, deviation = total / count, _ZERO
-        for i in range(SAMPLE):
+        for i in range(SAMPLE_ROWS):
             x = values[at, np.uint64(i * step)]
             inside = (x >= low) & (x <= high) & ((turn == 0) | (abs(x - center) <= width))
             deviation += abs(x - mean) if inside else _ZERO

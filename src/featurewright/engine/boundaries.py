@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from featurewright.engine.binning import accumulate, key_value, order_key, sum_bins
-from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.compiler import kernel
 from featurewright.engine.criteria import WORST, score_boundaries
 from featurewright.engine.packed import unpack_bins
 from featurewright.engine.sums import separates
@@ -35,34 +35,34 @@ def add_up(left, total, n_stats, n_bins):
     return weight
 
 
-@kernel(inline=True)
+@kernel(inline=False)
 def best_of_bins(rows, n_stats, settings, scratch, n_bins, is_level, state):
     """Score all boundaries (or, for levels, each bin against the rest) and choose the best."""
     left, total = scratch.left, scratch.total
     counts = left.shape[0] - 1
-    if not settings.by_class and rows.units[0] > _ZERO:
-        unpack_bins(scratch.packed, n_bins, rows.units, is_level, left, total)
+    if rows.summary.sums_packed:
+        unpack_bins(scratch.packed, n_bins, rows.summary, is_level, left, total)
     else:
         for p in range(n_stats + 1 - settings.by_class):
             total[p] = running_total(left, p, n_bins, is_level)
         if settings.by_class:
             total[n_stats] = add_up(left, total, n_stats, n_bins)
-        if settings.min_rows > 1:
+        if rows.summary.min_rows > 1:
             total[counts] = running_total(left, counts, n_bins, is_level)
     # The last bin of levels holds those outside the window: it is not a test by itself.
     return choose_boundary(rows, n_stats, settings, scratch, n_bins, n_bins - is_level, state)
 
 
 @kernel(inline=True)
-def forbid_small(left, total, n_stats, settings, allowed, scores):
+def forbid_small(left, total, n_stats, summary, allowed, scores):
     """Give boundaries with too little on one side the WORST score; give the highest score.
 
     Everything is compared for every boundary: a loop without branches takes many at a time.
     """
     w, c = np.uint64(n_stats), np.uint64(left.shape[0] - 1)
-    smallest, weight = settings.min_weight, total[w]
-    any_count = settings.min_rows <= 1  # then rows are not counted
-    fewest = np.float32(settings.min_rows)
+    smallest, weight = summary.min_weight, total[w]
+    any_count = summary.min_rows <= 1  # then rows are not counted
+    fewest = np.float32(summary.min_rows)
     most = total[c] - fewest
     best = order_key(WORST)
     for b in range(np.uint64(allowed)):
@@ -84,7 +84,7 @@ def first_of(scores, best, allowed):
     return np.int64(place)
 
 
-@kernel
+@kernel(inline=False)
 def choose_boundary(rows, n_stats, settings, scratch, n_bins, allowed, state):
     """Score the boundaries whose sums are in place and choose the best of the allowed ones."""
     left, total = scratch.left, scratch.total
@@ -93,7 +93,7 @@ def choose_boundary(rows, n_stats, settings, scratch, n_bins, allowed, state):
     score_boundaries(
         left, total, n_stats, n_bins, settings.criterion, settings.l2, known, scratch.scores
     )
-    best = forbid_small(left, total, n_stats, settings, allowed, scratch.scores)
+    best = forbid_small(left, total, n_stats, rows.summary, allowed, scratch.scores)
     state.boundary = -1
     state.perfect = 0
     if best > WORST:

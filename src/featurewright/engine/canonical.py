@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.compiler import kernel
 from featurewright.engine.operators import is_commutative, symbol_opcode, takes_one
 from featurewright.expressions.opcodes import END, FIRST_USER
 

@@ -8,11 +8,10 @@ from math import lcm
 import numpy as np
 import numpy.typing as npt
 
-from featurewright.engine.grammar import Grammar
-from featurewright.engine.search import Library
+from featurewright.engine.buffers import Grammar
 from featurewright.engine.user_functions import CompiledOperators
 from featurewright.expressions import Automaton, Operator, build_automaton
-from featurewright.expressions.opcodes import END, operator_symbol, symbol_opcode
+from featurewright.expressions.opcodes import END
 
 SAMPLINGS = ("symbol", "kind")
 _MAX_CHOICES = 50_000_000
@@ -35,7 +34,6 @@ def build_grammar(
     max_size: int,
     *,
     sampling: str = "symbol",
-    column_weights: npt.NDArray[np.int64] | None = None,
 ) -> Grammar:
     """List the valid symbols of every automaton state as often as they should be drawn.
 
@@ -51,18 +49,13 @@ def build_grammar(
         Largest number of symbols of an expression.
     sampling : {"symbol", "kind"}
         Uniform over valid symbols, or first over {column, constructor, end} and then within.
-    column_weights : ndarray of int64, optional
-        How often each column is listed; a total of w times the number of columns lists
-        everything else w times, so that columns as a whole come up as often as without weights.
     """
     automaton = build_automaton(domains, operators, max_size)
-    weights = np.ones(len(domains), np.int64) if column_weights is None else column_weights
-    repeat = max(1, round(int(weights.sum()) / max(1, len(domains))))
     symbols: list[npt.NDArray[np.int32]] = []
     following: list[npt.NDArray[np.int32]] = []
     start, n_distinct = [0], []
     for state in range(len(automaton.can_end)):
-        names, after = _choices(automaton, state, weights, repeat, by_kind=sampling == "kind")
+        names, after = _choices(automaton, state, by_kind=sampling == "kind")
         # Each symbol once, then the repetitions.
         _, first = np.unique(names, return_index=True)
         once = np.zeros(len(names), bool)
@@ -88,12 +81,7 @@ def build_grammar(
 
 
 def _choices(
-    automaton: Automaton,
-    state: int,
-    weights: npt.NDArray[np.int64],
-    repeat: int,
-    *,
-    by_kind: bool,
+    automaton: Automaton, state: int, *, by_kind: bool
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """List one state's choices and the states after them."""
     kinds: list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]] = []
@@ -102,23 +90,17 @@ def _choices(
         group = automaton.columns[
             automaton.domain_start[domain] : automaton.domain_start[domain + 1]
         ]
-        listed = np.repeat(group, weights[group])
-        inputs.append(listed)
+        inputs.append(group)
         after_inputs.append(
-            np.full(len(listed), automaton.input_next[state, domain], dtype=np.int32)
+            np.full(len(group), automaton.input_next[state, domain], dtype=np.int32)
         )
     if inputs:
         kinds.append((np.concatenate(inputs), np.concatenate(after_inputs)))
     valid = np.flatnonzero(automaton.op_next[state] >= 0)
     if len(valid):
-        kinds.append(
-            (
-                np.repeat(automaton.op_symbol[valid], repeat),
-                np.repeat(automaton.op_next[state, valid], repeat),
-            )
-        )
+        kinds.append((automaton.op_symbol[valid], automaton.op_next[state, valid]))
     if automaton.can_end[state]:
-        kinds.append((np.full(repeat, END, np.int32), np.zeros(repeat, np.int32)))
+        kinds.append((np.full(1, END, np.int32), np.zeros(1, np.int32)))
     if by_kind:
         common = lcm(*(len(names) for names, _ in kinds))
         kinds = [
@@ -129,21 +111,3 @@ def _choices(
         np.concatenate([names for names, _ in kinds]).astype(np.int32),
         np.concatenate([after for _, after in kinds]).astype(np.int32),
     )
-
-
-def walk(grammar: Grammar, program: Sequence[int]) -> int:
-    """Give the automaton's state after the symbols of a program, parameters disregarded."""
-    state = 0
-    for symbol in program:
-        wanted = symbol if symbol >= 0 else operator_symbol(symbol_opcode(symbol))
-        first, last = grammar.start[state], grammar.start[state + 1]
-        place = np.flatnonzero(grammar.symbol[first:last] == wanted)
-        if not len(place):
-            raise ValueError(f"symbol {symbol} of program {list(program)} is not valid there.")
-        state = int(grammar.following[first + place[0]])
-    return state
-
-
-def empty_library(max_size: int) -> Library:
-    """Make a library without entries."""
-    return Library(np.zeros((0, max_size), np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.engine.compiler.decorator import call_kernel, kernel, share
+from featurewright.engine.compiler import call_kernel, kernel
 from featurewright.engine.criteria import MISSING_ALONE, WORST
 from featurewright.engine.search import FROM_VALUES, REFINE
 
 
 @kernel
-def score_programs(content, programs, n, n_stats, refines, stop, scores):
+def score_programs(context, programs, n, n_stats, refines, scores):
     """Score each program by itself; a non-zero `stop[0]` leaves the rest without a score.
 
     Only the columns that a program names are looked at, a part of the rows at a time: the rows
-    must be prepared in the workshop, and no array is as wide as the table. Where it `refines`,
+    must be prepared in `context.rows`, and no array is as wide as the table. Where it `refines`,
     thresholds are looked for ever closer, since bins are coarse.
     """
-    context, zero = share(content), np.int64(0)
+    zero = np.int64(0)
     settings, state, candidate_scores = (
-        content.settings,
-        content.state,
-        content.buffers.candidate_scores,
+        context.settings,
+        context.state,
+        context.buffers.candidate_scores,
     )
     for k in range(programs.shape[0]):
         scores[k] = WORST
-        if stop[0] != 0:
+        if context.stop[0] != 0:
             continue
         state.best_score = WORST  # the score must not depend on other candidates
         state.best_perfect = 0

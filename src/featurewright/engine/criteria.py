@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from featurewright.engine.compiler.decorator import bits_float, float_bits, kernel
+from featurewright.engine.compiler import bits_float, float_bits, kernel
 
 INFORMATION = 0  # information gain, in bits x weight
 NORMALIZED = 1  # 2 I(split; class) / (H(split) + H(class))
@@ -26,6 +26,12 @@ _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
 _COUNTS = np.arange(WHOLE_LIMIT + 1, dtype=np.float64)
 _WHOLE = (_COUNTS * np.log2(np.maximum(_COUNTS, 1.0))).astype(np.float32)
+
+
+@kernel(inline=True)
+def is_entropy(criterion):
+    """Whether a criterion is computed from the entropy of classes."""
+    return criterion == INFORMATION or criterion == NORMALIZED or criterion == RATIO  # noqa: PLR1714
 
 
 @kernel
@@ -130,7 +136,7 @@ def add_edge_terms(left, total, r, stump, n_bins, out):
         out[b] += abs(x + x - t) if stump else abs(x) + abs(t - x)
 
 
-@kernel
+@kernel(inline=False)
 def score_boundaries(left, total, n_stats, n_bins, criterion, l2, known, out):
     """Score a split at each boundary.
 
@@ -152,7 +158,7 @@ def score_boundaries(left, total, n_stats, n_bins, criterion, l2, known, out):
     for b in range(bins):
         out[b] = _ZERO
     base = _ZERO
-    if criterion <= RATIO:
+    if is_entropy(criterion):
         for r in range(n_stats):
             add_entropy_terms(left, total, r, n_bins, out)
             base -= xlogx(total[r])
@@ -167,9 +173,11 @@ def score_boundaries(left, total, n_stats, n_bins, criterion, l2, known, out):
         if criterion == KEARNS_MANSOUR:
             add_root_terms(left, total, r, w, n_bins, out)
             base -= math.sqrt(max(t * (weight - t), _ZERO))
-        elif criterion >= EDGE_STUMP:
-            add_edge_terms(left, total, r, criterion == EDGE_STUMP, n_bins, out)
-            base += _ZERO if criterion == EDGE_STUMP else abs(t)
+        elif criterion == EDGE_STUMP:
+            add_edge_terms(left, total, r, True, n_bins, out)
+        elif criterion == EDGE_TREE:
+            add_edge_terms(left, total, r, False, n_bins, out)
+            base += abs(t)
         else:
             add_square_terms(left, total, r, w, l2, n_bins, out)
             base += t * t / (weight + l2)
@@ -184,7 +192,7 @@ def score_boundary(left, total, n_stats, criterion, l2, known, whole_weights, ou
     The entropy criteria take a short way: one boundary is all that a random threshold has. Where
     weights are whole numbers and few, a table replaces the logarithms.
     """
-    if criterion > RATIO:
+    if not is_entropy(criterion):
         score_boundaries(left, total, n_stats, np.int64(1), criterion, l2, known, out)
         return out[0]
     within = _ZERO

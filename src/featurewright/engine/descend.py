@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.engine.compiler.decorator import bits_float, float_bits, kernel
+from featurewright.engine.compiler import bits_float, float_bits, kernel
 from featurewright.engine.programs import run_row
 from featurewright.expressions import opcodes as op
 

@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.engine.binning import EXACT_ROWS, LARGEST_KEY, key_value, order_key, value_range
-from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.binning import LARGEST_KEY, key_value, order_key, value_range
+from featurewright.engine.buffers import EXACT_ROWS, THRESHOLDS
+from featurewright.engine.compiler import kernel
 from featurewright.engine.criteria import (
     INFORMATION,
     MISSING_ALONE,
-    RATIO,
     SQUARES,
     WORST,
     entropy_ratio,
+    is_entropy,
     xlogx_whole,
 )
+from featurewright.engine.missing import missing_stands_alone
 from featurewright.engine.operators import apply_two, is_arithmetic, symbol_opcode
 from featurewright.engine.programs import combine, padded, program_length
 from featurewright.engine.random import as_unit, next_bits
 from featurewright.engine.thresholds import (
-    THRESHOLDS,
     left_narrow,
     left_narrow_of_each,
     left_packed,
@@ -33,7 +34,6 @@ from featurewright.engine.thresholds import (
 )
 from featurewright.expressions import builtin as op
 
-FORM = 6  # so many numbers describe an expression: see `note_form`
 OTHER = 0  # not of this kind
 COLUMN = 1
 ONE = 2  # x op y
@@ -166,7 +166,7 @@ def run_form(forms, p, buffer, n_columns, n, state):
 @kernel(inline=True)
 def count_left(buffer, row, rows, threshold, n):
     """Sum the packed class weights left of a threshold."""
-    if rows.packing[2]:
+    if rows.summary.narrow:
         return left_narrow(buffer, row, rows.narrow, threshold, n)
     return np.uint64(left_packed(buffer, row, rows.packed, threshold, n))
 
@@ -178,7 +178,7 @@ def count_left_of_each(buffer, row, rows, tries, n):
         rows.lefts[0] = np.int64(count_left(buffer, row, rows, rows.tried[0], n))
         return
     for first in range(0, tries, THRESHOLDS):
-        if rows.packing[2]:
+        if rows.summary.narrow:
             left_narrow_of_each(buffer, row, rows.narrow, rows.tried, first, n, rows.lefts)
         else:
             left_packed_of_each(buffer, row, rows.packed, rows.tried, first, n, rows.lefts)
@@ -233,11 +233,12 @@ def parts_two(left, total, bits):
 @kernel(inline=True)
 def is_quick(rows, n_stats, settings, many):
     """Tell whether rows can be scored by `score_quickly`: packed classes, or one number."""
+    summary = rows.summary
     if settings.by_class:
-        fits = rows.packing[1] and settings.criterion <= RATIO
+        fits = summary.class_bits > 0 and is_entropy(settings.criterion)
     else:
         fits = n_stats == 1 and settings.criterion == SQUARES
-    free = settings.min_rows == 1 and settings.min_weight <= _ZERO
+    free = summary.min_rows == 1 and summary.min_weight <= _ZERO
     return fits and free and (settings.random_threshold or not many)
 
 
@@ -290,23 +291,25 @@ def gain_of_missing_alone(
     if known == np.uint64(0) or missing == np.uint64(0):
         return WORST
     above, below = packed_ratio(known, total, bits, n_stats, entropy, criterion)
-    apart = above / below
-    if not apart > best_so_far:
+    alone = above / below
+    if not alone > best_so_far:
         return WORST
     if is_split:
-        for side in range(2):
-            routed = left + missing if side else left
-            above, below = packed_ratio(routed, total, bits, n_stats, entropy, criterion)
-            if above / below >= apart:
-                return WORST
-    return apart
+        above, below = packed_ratio(left, total, bits, n_stats, entropy, criterion)
+        right = above / below
+        above, below = packed_ratio(left + missing, total, bits, n_stats, entropy, criterion)
+        if not missing_stands_alone(alone, right, above / below):
+            return WORST
+    return alone
 
 
 @kernel(inline=True)
 def score_classes(buffer, row, rows, n, n_stats, settings, best_so_far, state):
     """Score by the entropy of packed classes."""
-    criterion, bits, total = settings.criterion, np.uint64(rows.packing[0]), rows.sum_packed[0]
-    entropy = (np.uint64(rows.totals[n_stats]), rows.entropy[1], rows.entropy[0])
+    criterion, summary = settings.criterion, rows.summary
+    bits, total = np.uint64(summary.class_bits), summary.sum_packed
+    weight = np.uint64(rows.totals[n_stats])
+    entropy = (weight, summary.weight_entropy, summary.class_entropy)
     known, share = total, _ALL
     part_entropy = entropy
     if state.missing:
@@ -333,11 +336,11 @@ def score_classes(buffer, row, rows, n, n_stats, settings, best_so_far, state):
     if not state.missing:
         state.perfect = np.int64(n_stats == 2 and score > WORST and parts_two(left, total, bits))
     elif not settings.missing_both:
-        apart = gain_of_missing_alone(
+        alone = gain_of_missing_alone(
             known, left, total, bits, n_stats, entropy, criterion, score > WORST, best_so_far
         )
-        if apart > WORST:
-            score = apart
+        if alone > WORST:
+            score = alone
             state.threshold = MISSING_ALONE
             state.perfect = np.int64(n_stats == 2 and parts_two(known, total, bits))
     return score
@@ -386,15 +389,17 @@ def score_number(buffer, row, rows, n, settings, best_so_far, state):
             state.threshold = threshold
     if not state.missing:
         # What is left is rounding: nothing can score higher.
-        state.perfect = np.int64(score > _ZERO and score >= _NEARLY * rows.entropy[0])
+        enough = _NEARLY * rows.summary.squared_deviations
+        state.perfect = np.int64(score > _ZERO and score >= enough)
     elif weight > _ZERO and not settings.missing_both:
-        apart = square_gain(total, weight, all_total, all_weight, l2)
-        if apart > best_so_far:
+        alone = square_gain(total, weight, all_total, all_weight, l2)
+        if alone > best_so_far:
             x, w = left + (all_total - total), part + (all_weight - weight)
-            one = square_gain(left, part, all_total, all_weight, l2)
-            other = square_gain(x, w, all_total, all_weight, l2)
-            if score == WORST or apart > max(one, other):
-                score = apart
+            right = square_gain(left, part, all_total, all_weight, l2)
+            if score == WORST or missing_stands_alone(
+                alone, right, square_gain(x, w, all_total, all_weight, l2)
+            ):
+                score = alone
                 state.threshold = MISSING_ALONE
     return score
 

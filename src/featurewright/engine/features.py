@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from featurewright.engine.buffers import UserFunctions
 from featurewright.engine.canonical import order_operands
 from featurewright.engine.descend import run_programs
 from featurewright.engine.forest import Forest
-from featurewright.engine.programs import UserFunctions
 from featurewright.expressions import (
     Expression,
     Feature,

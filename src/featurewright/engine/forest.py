@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
+from featurewright.engine.buffers import GrownTree, UserFunctions
 from featurewright.engine.descend import (
     BLOCK,
     IS_LEVEL,
@@ -21,9 +22,7 @@ from featurewright.engine.descend import (
     find_leaves,
     pack_nodes,
 )
-from featurewright.engine.grow import Grown
 from featurewright.engine.leaves import number_leaves
-from featurewright.engine.programs import UserFunctions
 from featurewright.engine.threads import run_in_threads
 
 _ROWS_PER_TASK = 2048
@@ -32,7 +31,7 @@ _NO_KEYS = np.empty(0, np.uint64)
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Grown trees, one after the other.
+    """GrownTree trees, one after the other.
 
     Attributes
     ----------
@@ -211,7 +210,7 @@ def over_rows(context: Any, n_rows: int, n_jobs: int | None) -> None:
     run_in_threads([partial(context, int(a), int(b)) for a, b in pairwise(edges)], threads)
 
 
-def tree_from_grown(grown: Grown, n_nodes: int) -> Forest:
+def tree_from_grown(grown: GrownTree, n_nodes: int) -> Forest:
     """Copy the used part of a grown tree; its leaves are numbered, their values still zero wide."""
     left = grown.left[:n_nodes].copy()
     n_leaves = number_leaves(left)

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.compiler import kernel
 from featurewright.engine.operators import operator_symbol, symbol_opcode
 from featurewright.engine.random import draw_below
 from featurewright.expressions.builtin import IS
 from featurewright.expressions.opcodes import END
-
-
-class Grammar(NamedTuple):
-    """The automaton as lists of choices: one per valid symbol of each state, END included.
-
-    A choice is drawn uniformly, so a symbol that is to come up more often is listed more often;
-    each symbol is listed once before any is repeated.
-    """
-
-    start: np.ndarray  # int64[states + 1]: where a state's choices begin
-    n_distinct: np.ndarray  # int64[states]: how many of them differ
-    symbol: np.ndarray  # int32[choices]
-    following: np.ndarray  # int32[choices]: the state after the symbol
-    n_levels: np.ndarray  # int64[columns]: levels of a Category column, 0 for the others
 
 
 @kernel(inline=True)

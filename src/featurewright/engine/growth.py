@@ -12,22 +12,21 @@ import numpy.typing as npt
 from joblib import effective_n_jobs
 
 from featurewright.engine import leaves
-from featurewright.engine.forest import Forest, tree_from_grown
-from featurewright.engine.grammar import Grammar
-from featurewright.engine.grow import (
-    Grown,
+from featurewright.engine.buffers import (
+    STATE,
+    Grammar,
+    GrowContext,
+    GrownTree,
+    OperatorWeights,
+    Target,
     TreeBuffers,
-    grow_tree,
-    kernel_addresses,
-    make_grown,
-    make_tree_buffers,
+    UserFunctions,
+    make_record,
 )
-from featurewright.engine.node_search import Target
-from featurewright.engine.programs import UserFunctions
-from featurewright.engine.records import STATE, make_record
-from featurewright.engine.search import Library
+from featurewright.engine.forest import Forest, tree_from_grown
+from featurewright.engine.grow import grow_tree, kernel_addresses
 from featurewright.engine.threads import Halt, run_in_threads
-from featurewright.engine.weighted import OperatorWeights, begin_tree
+from featurewright.engine.weighted import begin_tree
 
 # Where rows go both ways on missing values, a tree makes at most so many copies for each row; then
 # rows go one way by chance.
@@ -43,7 +42,6 @@ class Job:
     target: Target
     settings: Any  # a SETTINGS record
     grammar: Grammar
-    library: Library
     users: UserFunctions
     width: int  # symbols of a program
     leaf: str = "mean"  # what leaves predict: "classes", "mean", "votes" or "nothing"
@@ -128,9 +126,9 @@ class BufferPool:
 
     def __init__(self, n_rows: int) -> None:
         self.n_rows = n_rows
-        self._free: list[tuple[Grown, TreeBuffers]] = []
+        self._free: list[tuple[GrownTree, TreeBuffers]] = []
 
-    def take(self, job: Job) -> tuple[Grown, TreeBuffers]:
+    def take(self, job: Job) -> tuple[GrownTree, TreeBuffers]:
         """Give arrays that no other tree is using."""
         try:
             return self._free.pop()
@@ -141,12 +139,14 @@ class BufferPool:
         capacity = _capacity(self.n_rows + copies, settings)
         n_stats = max(job.n_values if settings["by_class"] else 0, job.target.sums.shape[0])
         n_columns = job.columns.shape[0]
-        buffers = make_tree_buffers(self.n_rows, n_columns, n_stats, job.width, settings, capacity)
-        return make_grown(capacity, job.width), buffers
+        buffers = TreeBuffers.allocate(
+            self.n_rows, n_columns, n_stats, job.width, settings, capacity
+        )
+        return GrownTree.allocate(capacity, job.width), buffers
 
-    def give_back(self, room: tuple[Grown, TreeBuffers]) -> None:
+    def give_back(self, arrays: tuple[GrownTree, TreeBuffers]) -> None:
         """Leave arrays to the next tree."""
-        self._free.append(room)
+        self._free.append(arrays)
 
 
 def load_kernels(settings: Any) -> dict[str, int]:
@@ -169,33 +169,33 @@ def grow_one(
         target = Target(target.codes, sums, weights)
     settings = job.settings.copy()
     n_rows = len(sample.rows)
-    settings["room"] = COPIES_PER_ROW * n_rows if settings["missing_both"] else 0
-    rows = np.empty(n_rows + int(settings["room"]), np.int32)
+    settings["spare_rows"] = COPIES_PER_ROW * n_rows if settings["missing_both"] else 0
+    rows = np.empty(n_rows + int(settings["spare_rows"]), np.int32)
     rows[:n_rows] = sample.rows
     for name, address in load_kernels(settings).items():
         settings[name] = address
     buffer_pool = BufferPool(n_rows) if buffer_pool is None else buffer_pool
-    grown, buffers = room = buffer_pool.take(job)
+    grown, buffers = arrays = buffer_pool.take(job)
     operator_weights = (
         None if job.operator_weights is None else begin_tree(job.operator_weights, grown.programs)
     )
     if operator_weights is not None:
         buffers = buffers._replace(operator_weights=operator_weights)
-    state = make_record(STATE, random=seed)
-    n_nodes = grow_tree(
-        job.matrix,
-        job.columns,
-        target,
-        rows,
-        settings,
-        job.grammar,
-        job.library,
-        job.users,
-        state,
-        halt.flag,
-        grown,
-        buffers,
+    context = GrowContext(
+        rows=buffers.rows,
+        row_ids=rows,
+        matrix=job.matrix,
+        columns=job.columns,
+        target=target,
+        settings=settings,
+        grammar=job.grammar,
+        users=job.users,
+        state=make_record(STATE, random=seed),
+        stop=halt.flag,
+        tree=grown,
+        buffers=buffers,
     )
+    n_nodes = int(grow_tree(context, context.of_sample()))
     tree = tree_from_grown(grown, n_nodes)
     if operator_weights is not None:
         weights, counts = (
@@ -204,7 +204,7 @@ def grow_one(
         )
         tree = replace(tree, operator_weights=weights, operator_counts=counts)
     start, size = grown.start[:n_nodes].copy(), grown.size[:n_nodes].copy()
-    buffer_pool.give_back(room)
+    buffer_pool.give_back(arrays)
     values = _leaf_values(job, sample, target, tree, Places(rows, start, size))
     return replace(tree, values=values), Places(rows, start, size)
 
@@ -267,13 +267,12 @@ def grow_trees(
     bootstrap: bool = False,
     n_jobs: int | None = None,
     halt: Halt | None = None,
-    keep_cut: bool = True,
     on_done: Callable[[int], None] | None = None,
 ) -> list[Forest]:
     """Grow one tree for each seed; the same trees for any number of threads.
 
     When the halt's deadline passes, the first trees are returned, up to the first that is not
-    whole: tree k always belongs to seed k. With `keep_cut` there is at least one.
+    whole: tree k always belongs to seed k. There is at least one.
     """
     halt = halt or Halt()
     order = order_rows(job.target)
@@ -296,6 +295,6 @@ def grow_trees(
         if result is None or result[1]:
             break
         whole.append(result[0])
-    if whole or not keep_cut or results[0] is None:
+    if whole or results[0] is None:
         return whole
     return [results[0][0]]

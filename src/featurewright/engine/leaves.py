@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.compiler import kernel
 
 
 @kernel

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from featurewright.engine.compiler.decorator import call_kernel, kernel, share
+from featurewright.engine.buffers import LANES
+from featurewright.engine.compiler import call_kernel, kernel
 from featurewright.engine.criteria import (
     INFORMATION,
     MISSING_ALONE,
-    RATIO,
     WHOLE_LIMIT,
     WORST,
+    is_entropy,
     score_boundaries,
     xlogx_whole,
 )
+from featurewright.engine.missing import missing_goes_left, score_with_missing
 from featurewright.engine.packed import pack_sums
-from featurewright.engine.programs import LANES, gather_all, padded
+from featurewright.engine.programs import gather_all, padded
 from featurewright.engine.random import draw_unit
 from featurewright.engine.search import (
     AGAIN,
@@ -37,14 +37,6 @@ _OFTEN_PACKED_ROWS = 64
 _NOTHING = np.float32(2e-6)  # targets are of order one: smaller differences are rounding
 
 
-class Target(NamedTuple):
-    """What the tree is to tell apart."""
-
-    codes: np.ndarray  # int32[n]: class of each row; empty without classes
-    sums: np.ndarray  # float32[targets, n]: weighted target columns; no rows with classes
-    weights: np.ndarray  # float32[n]
-
-
 @kernel(inline=True)
 def class_bits(totals, present, bits):
     """Part so many bits among the classes; give each one's share, 0 where a weight is too large."""
@@ -61,26 +53,26 @@ def pack_weights(rows, n, present, most):
 
     They are 64 bits for up to `most` rows, and 32 where those suffice.
     """
-    rows.packing[1] = np.int64(rows.totals[present] <= np.float32(WHOLE_LIMIT))
+    if rows.totals[present] > np.float32(WHOLE_LIMIT):
+        return
     narrow = class_bits(rows.totals, present, 32)
     wide = 0
     if narrow == 0 and n <= most:
         wide = class_bits(rows.totals, present, 64)
     bits = max(narrow, wide)
-    rows.packing[0] = bits
-    rows.packing[2] = np.int64(narrow > 0)
-    if bits == 0 or rows.packing[1] == 0:
-        rows.packing[0] = 0
-        rows.packing[1] = 0
+    if bits == 0:
         return
+    summary = rows.summary
+    summary.class_bits = bits
+    summary.narrow = np.int64(narrow > 0)
     base = _ZERO
     total = np.uint64(0)
     for p in range(present):
         total |= np.uint64(np.int64(rows.totals[p])) << np.uint64(p * bits)
         base -= xlogx_whole(rows.totals[p])
-    rows.sum_packed[0] = total
-    rows.entropy[1] = xlogx_whole(rows.totals[present])
-    rows.entropy[0] = base + rows.entropy[1]
+    summary.sum_packed = total
+    summary.weight_entropy = xlogx_whole(rows.totals[present])
+    summary.class_entropy = base + summary.weight_entropy
     zero = np.uint64(0)
     for p in range(present):
         shift = np.uint64(p * bits)
@@ -118,8 +110,6 @@ def prepare_classes(target, row_ids, start, n, settings, rows):
         present += 1
     rows.segments[present] = n
     rows.totals[present] = total
-    rows.packing[0] = 0
-    rows.packing[1] = 0
     if settings.whole_weights:
         most = _PACKED_ROWS if settings.random_threshold else _OFTEN_PACKED_ROWS
         pack_weights(rows, n, present, most * present)
@@ -152,27 +142,37 @@ def prepare_sums(target, row_ids, start, n, centered, rows):
     for i in range(np.uint64(n)):
         value, w = weights[np.uint64(0), i], weights[last, i]
         squares += value * value / w if w > _ZERO else _ZERO
-    rows.entropy[0] = squares
+    rows.summary.squared_deviations = squares
     for t in range(last + np.uint64(1)):
         for i in range(np.uint64(n), np.uint64(padded(n))):
             weights[t, i] = _ZERO
     return np.int64(target.sums.shape[0])
 
 
-@kernel
-def prepare_node(context, start, n):
-    """Make the rows worked with ready for scoring; give the number of statistics."""
-    return prepare(context.target, context.row_ids, start, n, context.settings, context.rows)
+@kernel(inline=False)
+def prepare_node(context, start, n, n_node):
+    """Prepare the rows worked with for scoring; return the number of statistics.
+
+    A split of a sample of a node with `n_node` rows needs fewer rows on each side.
+    """
+    return prepare(
+        context.target, context.row_ids, start, n, n_node, context.settings, context.rows
+    )
 
 
 @kernel(inline=True)
-def prepare(target, row_ids, start, n, settings, rows):
-    """Make rows ready for scoring; give the number of statistics."""
+def prepare(target, row_ids, start, n, n_node, settings, rows):
+    """Gather the statistics of rows and what a split of them needs; return their number."""
+    summary = rows.summary
+    summary.min_rows, summary.min_weight = settings.min_rows, settings.min_weight
+    if n < n_node:
+        summary.min_rows = max(np.int64(1), settings.min_rows * n // n_node)
+        summary.min_weight = settings.min_weight * np.float32(n) / np.float32(n_node)
+    summary.class_bits = 0
+    summary.narrow = 0
+    summary.sums_packed = 0
     if settings.by_class:
         return prepare_classes(target, row_ids, start, n, settings, rows)
-    rows.packing[0] = 0
-    rows.packing[1] = 0
-    rows.units[0] = _ZERO
     n_stats = prepare_sums(target, row_ids, start, n, settings.centered, rows)
     if n_stats == 1:
         pack_sums(rows, n, settings)
@@ -203,20 +203,12 @@ def sample_rows(row_ids, start, n, size, state, out):
 
 
 @kernel(inline=True)
-def loosen(settings, least, lightest, size, n):
-    """Ask less of the sides of a split where only a sample of the rows is looked at."""
-    settings.min_rows = max(np.int64(1), least * size // n)
-    settings.min_weight = lightest * np.float32(size) / np.float32(n)
-
-
-@kernel(inline=True)
 def halve_candidates(context, sample, start, n, n_stats):
     """Score ever fewer candidates on ever more rows until the last ones have seen all."""
     zero = np.int64(0)
     settings, state, buffers = context.settings, context.state, context.buffers
     found, candidate_scores, buffer = buffers.found, buffers.candidate_scores, buffers.buffer
     count = state.scored
-    least, lightest = settings.min_rows, settings.min_weight
     again = AGAIN if settings.random_threshold else FROM_VALUES
     size = settings.sample
     for k in range(count):
@@ -234,8 +226,7 @@ def halve_candidates(context, sample, start, n, n_stats):
         if size < n:
             sample_rows(context.row_ids, start, n, size, state, buffers.sample_ids)
             seen, ids, begin = sample, buffers.sample_ids, zero
-            stats = prepare_node(sample, begin, size)
-            loosen(settings, least, lightest, size, n)
+            stats = prepare_node(sample, begin, size, n)
         # Many candidates share the columns: then all are gathered once, as far as there is room.
         together = size + LANES <= buffer.shape[1] and 2 * count >= context.matrix.shape[1]
         if together:
@@ -246,17 +237,15 @@ def halve_candidates(context, sample, start, n, n_stats):
             if not together:
                 call_kernel(settings.runner, (seen, found.programs, k, begin, size))
             call_kernel(settings.scorer, (seen, found.programs, k, k, how, size, stats))
-        settings.min_rows, settings.min_weight = least, lightest
 
 
 @kernel
-def search_node(content, sampled, start, n, n_stats):
+def search_node(context, sample, start, n, n_stats):
     """Find the best split of a node among constructed expressions and raw columns.
 
     A large node first scores all candidates on a small sample of rows, then the best part of them
-    on more rows, and so on: the last few see all rows. `sampled` is what a sample is worked with.
+    on more rows, and so on: the last few see all rows. `sample` is the context of a sample.
     """
-    context, sample = share(content), share(sampled)
     settings, state = context.settings, context.state
     state.best_score = WORST
     state.best_perfect = 0
@@ -265,16 +254,13 @@ def search_node(content, sampled, start, n, n_stats):
         state.tries = 0
         halve = settings.sample > 0 and n >= settings.sample * 3 // 2
         seen, ids, begin, size, stats = context, context.row_ids, start, n, n_stats
-        least, lightest = settings.min_rows, settings.min_weight
         if halve:
             size, begin = settings.sample, np.int64(0)
             sample_rows(context.row_ids, start, n, size, state, context.buffers.sample_ids)
             seen, ids = sample, context.buffers.sample_ids
-            stats = prepare_node(sample, begin, size)
-            loosen(settings, least, lightest, size, n)
+            stats = prepare_node(sample, begin, size, n)
         gather_all(context.matrix, ids, begin, size, context.buffers.buffer)
         call_kernel(settings.searcher, (seen, size, stats))
-        settings.min_rows, settings.min_weight = least, lightest
         if halve and state.scored > 0:
             halve_candidates(context, sample, start, n, n_stats)
     if settings.n_raw > 0 and not state.best_perfect:
@@ -288,28 +274,25 @@ def route_missing(values, rows, n, n_stats, settings, scratch, threshold, is_lev
     Missing rows go where the whole split scores better. Where none is missing while growing,
     later ones will follow the larger side. Rows that go both ways count on neither.
     """
-    row, two = np.int64(0), np.int64(2)
+    row = np.int64(0)
     left, total, by_class = scratch.left, scratch.total, settings.by_class
     known_totals(values, row, rows, n, n_stats, by_class, total)
     sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, row)
     left_weight = left[n_stats, 0]
     side = np.int64(left_weight + left_weight >= total[n_stats])
-    additive = INFORMATION if settings.criterion <= RATIO else settings.criterion
+    additive = INFORMATION if is_entropy(settings.criterion) else settings.criterion
+    scores = scratch.scores
     if settings.missing_both:
         one = np.int64(1)
-        score_boundaries(left, total, n_stats, one, additive, settings.l2, _ONE, scratch.scores)
-        return side, scratch.scores[0]
-    # Column 0 sends the missing rows right, column 1 left; both are scored on all rows.
-    for p in range(n_stats + 1):
-        left[p, 1] = left[p, 0] + (rows.totals[p] - total[p])
-        total[p] = rows.totals[p]
+        score_boundaries(left, total, n_stats, one, additive, settings.l2, _ONE, scores)
+        return side, scores[0]
     any_missing = False
     for i in range(np.uint64(n)):
         any_missing |= values[np.uint64(0), i] != values[np.uint64(0), i]
-    score_boundaries(left, total, n_stats, two, additive, settings.l2, _ONE, scratch.scores)
+    score_with_missing(rows, n_stats, additive, settings.l2, left, total, scores)
     if threshold == MISSING_ALONE:  # the known rows are on the left already
-        return row, scratch.scores[0]
+        return row, scores[0]
     if any_missing:
-        side = np.int64(scratch.scores[1] > scratch.scores[0])
-        return side, scratch.scores[side]
-    return side, scratch.scores[0]
+        side = np.int64(missing_goes_left(scores[0], scores[1]))
+        return side, scores[side]
+    return side, scores[0]

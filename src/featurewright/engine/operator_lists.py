@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from featurewright.engine.buffers import OperatorWeights
 from featurewright.engine.compiled_grammar import user_operators
-from featurewright.engine.weighted import OperatorWeights, make_operator_weights
+from featurewright.engine.weighted import make_operator_weights
 from featurewright.expressions import Domain, Operator, accepts, operator_opcode
 from featurewright.expressions.operators import BuiltInOperator
 

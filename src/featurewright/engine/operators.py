@@ -13,7 +13,7 @@ from types import FunctionType
 
 import numpy as np
 
-from featurewright.engine.compiler.decorator import call_address, cast_like, kernel
+from featurewright.engine.compiler import call_address, cast_like, kernel
 from featurewright.expressions import builtin as op
 from featurewright.expressions import opcodes
 from featurewright.expressions.builtin import OPERATORS
@@ -25,8 +25,6 @@ _MISSING = np.float32(np.nan)
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
 _EXP_BOUND = np.float32(opcodes.EXP_BOUND)
-
-MAX_USER_ARITY = 4
 
 _ARITIES = np.zeros(opcodes.MAX_OPCODE + 1, np.int64)
 _COMMUTES = np.zeros(opcodes.MAX_OPCODE + 1, np.bool_)

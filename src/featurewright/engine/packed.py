@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from featurewright.engine.binning import add_to_bins
-from featurewright.engine.compiler.decorator import bits_float, float_bits, kernel
+from featurewright.engine.compiler import bits_float, float_bits, kernel
 from featurewright.engine.criteria import SQUARES
 
 PACKED_ROWS = 1 << 15  # rows up to here are counted, and their rounding errors have room
@@ -38,12 +38,12 @@ def largest_unit(total):
 
 @kernel(inline=True)
 def pack_sums(rows, n, settings):
-    """Pack one number and its weight, where boosting grows on them; `units` are 0 where it cannot.
+    """Pack one number and its weight, where boosting grows on them and they fit.
 
     Rounding them is harmless there: they only rank candidates, and the next round corrects.
     """
     first, last = np.uint64(0), np.uint64(1)
-    rows.units[0] = _ZERO
+    summary = rows.summary
     if settings.criterion != SQUARES or settings.centered or n > PACKED_ROWS:
         return
     size = _ZERO
@@ -52,8 +52,9 @@ def pack_sums(rows, n, settings):
     number, weight = largest_unit(size), largest_unit(rows.totals[1])
     if not min(number, weight) > _ZERO:
         return
-    rows.units[0] = number
-    rows.units[1] = weight
+    summary.sums_packed = 1
+    summary.number_unit = number
+    summary.weight_unit = weight
     for i in range(np.uint64(n)):
         x = np.int64(np.int32(math.floor(rows.weights[first, i] * number + _HALF)))
         w = np.int64(np.int32(rows.weights[last, i] * weight + _HALF))
@@ -93,7 +94,7 @@ def accumulate_packed(bins, n_bins):
 
 
 @kernel
-def unpack_bins(bins, n_bins, units, is_level, left, total):
+def unpack_bins(bins, n_bins, summary, is_level, left, total):
     """Unpack number, weight and count of each bin, added up from the left unless they are levels.
 
     Rows 0, 1 and 2 of `left` receive them, and `total` those of all bins.
@@ -104,7 +105,7 @@ def unpack_bins(bins, n_bins, units, is_level, left, total):
     if not is_level:
         accumulate_packed(bins, n_bins)
     first, second, third = np.uint64(0), np.uint64(1), np.uint64(2)
-    number, weight = _ONE / units[0], _ONE / units[1]
+    number, weight = _ONE / summary.number_unit, _ONE / summary.weight_unit
     for b in range(np.uint64(n_bins)):
         x = bins[b]
         left[first, b] = np.float32(np.int32(x >> (_COUNT_BITS + _WEIGHT_BITS))) * number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.compiler import kernel
 from featurewright.engine.random import draw_below
 
 
@@ -47,18 +47,20 @@ def partition_rows(row_ids, start, n, values, threshold, is_level, missing_left,
 
 
 @kernel
-def partition_rows_both_ways(row_ids, start, n, room, values, threshold, is_level, state, spare):
-    """Part rows, sending those of a missing value both ways; give both sizes and the left's room.
+def partition_rows_both_ways(
+    row_ids, start, n, spare_rows, values, threshold, is_level, state, spare
+):
+    """Part rows, those of a missing value to both sides; return both sizes and the left's rest.
 
-    A node owns its `n` rows and `room` free places behind them, which the copies use up; what is
-    left of it is parted among the children by their sizes. Without it, copies of copies would make
-    a tree grow beyond all bounds: where the room is too small, each missing row goes one way, left
+    A node owns its `n` rows and `spare_rows` free places behind them, which the copies use up; the
+    rest is parted among the children by their sizes. Without it, copies of copies would make a tree
+    grow beyond all bounds: where the places are too few, each missing row goes one way, left
     or right by chance.
     """
     missing = np.int64(0)
     for i in range(np.uint64(n)):
         missing += np.int64(values[np.uint64(0), i] != values[np.uint64(0), i])
-    both = missing <= room
+    both = missing <= spare_rows
     size, other = np.int64(0), np.int64(0)
     for i in range(n):
         x = values[0, i]
@@ -74,7 +76,7 @@ def partition_rows_both_ways(row_ids, start, n, room, values, threshold, is_leve
         if goes_right:
             spare[other] = row
             other += 1
-    rest = room + n - size - other
+    rest = spare_rows + n - size - other
     left_room = rest * size // (size + other)
     for i in range(other):
         row_ids[start + size + left_room + i] = spare[i]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from featurewright.engine.compiler.decorator import bits_float, kernel
+from featurewright.engine.compiler import bits_float, kernel
 from featurewright.engine.descend import IS_LEVEL, PROGRAM, mix
 from featurewright.engine.programs import run_row
 

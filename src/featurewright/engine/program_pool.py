@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from featurewright.engine.compiler.decorator import call_kernel, kernel, share
+from featurewright.engine.buffers import N_SHAPES
+from featurewright.engine.compiler import call_kernel, kernel
 from featurewright.engine.fast_path import OTHER, is_quick, note_form, run_form, score_quickly
-from featurewright.engine.grammar import fingerprint
+from featurewright.engine.grammar import complete, fingerprint
 from featurewright.engine.operators import symbol_opcode
-from featurewright.engine.random import draw_below
+from featurewright.engine.random import draw_below, next_bits
 from featurewright.engine.search import (
     FROM_BUFFER,
     copy_program,
     note_score,
     spent,
-    write_candidate,
 )
 from featurewright.expressions import opcodes as op
-
-SHAPES = 256  # programs are sorted into so many heaps by the operators they apply
-
-
-class ProgramPool(NamedTuple):
-    """Random programs drawn for one tree; each node scores some of them."""
-
-    programs: np.ndarray  # int32[draws, max_size]: distinct ones
-    draws: np.ndarray  # int32: numbers of programs as often as drawn, sorted by shape; 2**k long
-    drawn: np.ndarray  # int32[draws]: the same, as they came
-    stamps: np.ndarray  # int32[draws]: the node at which a program was scored last
-    table: np.ndarray  # int32: hash table of the programs' numbers, -1 where empty
-    places: np.ndarray  # int64[SHAPES + 1]: where the draws of a shape begin
-    forms: np.ndarray  # int32[draws, FORM]: what the simple ones compute
 
 
 @kernel(inline=True)
@@ -65,11 +49,11 @@ def sort_by_shape(pool):
     processor guess wrong what comes next, which costs as much as scoring a few dozen rows.
     """
     places = pool.places
-    for shape in range(SHAPES + 1):
+    for shape in range(N_SHAPES + 1):
         places[shape] = 0
     for draw in range(pool.drawn.shape[0]):
         places[shape_of(pool.programs, np.int64(pool.drawn[draw])) + 1] += 1
-    for shape in range(SHAPES):
+    for shape in range(N_SHAPES):
         places[shape + 1] += places[shape]
     for draw in range(pool.drawn.shape[0]):
         shape = shape_of(pool.programs, np.int64(pool.drawn[draw]))
@@ -78,14 +62,14 @@ def sort_by_shape(pool):
 
 
 @kernel
-def fill_pool(content):
+def fill_pool(context):
     """Draw complete random programs to choose a tree's candidates from.
 
     The list of draws has a program as often as the grammar drew it, under one number. Other kernels
     call this one by address.
     """
-    context, zero = share(content), np.int64(0)
-    settings, state, grammar = context.settings, context.state, context.grammar
+    zero = np.int64(0)
+    state, grammar = context.state, context.grammar
     found, pool = context.buffers.found, context.buffers.pool
     width = found.programs.shape[1]
     mask = np.uint64(pool.table.shape[0] - 1)
@@ -94,7 +78,8 @@ def fill_pool(content):
     distinct = np.int64(0)
     for draw in range(pool.drawn.shape[0]):
         state.grammar_state = 0
-        length = write_candidate(zero, zero, zero, settings, grammar, context.library, found, state)
+        next_bits(state)  # not used, but the numbers after it, and so all trees, depend on it
+        length = complete(grammar, found.programs, found.visited, zero, zero, state)
         place = (fingerprint(found.programs, zero, length) >> np.uint64(20)) & mask
         while pool.table[place] >= 0:
             if same_program(found.programs, zero, pool.programs, np.int64(pool.table[place])):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.buffers import CHUNK_ROWS, LANES
+from featurewright.engine.compiler import kernel
 from featurewright.engine.operators import (
     apply_one,
     apply_two,
@@ -18,26 +17,6 @@ from featurewright.engine.operators import (
 )
 from featurewright.expressions import builtin as op
 from featurewright.expressions.opcodes import END, FIRST_USER
-
-CHUNK = 1024  # rows evaluated at a time: operands and results of one operator stay in the L1 cache
-LANES = 32  # loops run over whole groups of 32 rows; the last row is repeated to fill a group
-
-
-class EvalScratch(NamedTuple):
-    """Scratch arrays to evaluate programs in."""
-
-    values: np.ndarray  # float32[1, rows]
-    intermediates: np.ndarray  # float32[2 * max_size, CHUNK]
-    local: np.ndarray  # int32[1, max_size]
-    stack: np.ndarray  # int64[max_size + 1]
-    operands: np.ndarray  # float32[MAX_USER_ARITY]
-
-
-class UserFunctions(NamedTuple):
-    """The compiled user operators of one fit, by slot."""
-
-    addresses: np.ndarray  # int64: of the functions for the float width in use
-    arities: np.ndarray  # int64
 
 
 @kernel
@@ -185,7 +164,7 @@ def gather(columns, column, rows, start, n, buffer, row):
         buffer[row, i] = last
 
 
-@kernel
+@kernel(inline=False)
 def gather_all(matrix, rows, start, n, buffer):
     """Copy all columns' values at the given rows into the buffer, padded like `gather`.
 
@@ -222,7 +201,7 @@ def run_node(context, programs, k, start, n):
 def run_rows(programs, k, columns, rows, start, n, users, evaluation):
     """Evaluate the k-th program on any number of rows, gathering only the columns it names.
 
-    The result goes to `evaluation.values`; `evaluation.intermediates` holds CHUNK
+    The result goes to `evaluation.values`; `evaluation.intermediates` holds CHUNK_ROWS
     values of each column and of each operator's result.
     """
     zero = np.int64(0)
@@ -237,8 +216,8 @@ def run_rows(programs, k, columns, rows, start, n, users, evaluation):
         if programs[k, d] >= 0:
             local[0, d] = n_columns
             n_columns += 1
-    for begin in range(0, n, CHUNK):
-        size = min(CHUNK, n - begin)
+    for begin in range(0, n, CHUNK_ROWS):
+        size = min(CHUNK_ROWS, n - begin)
         column = np.int64(0)
         for d in range(length):
             if programs[k, d] >= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.compiler import kernel
 
 _STEP = np.uint64(6364136223846793005)
 _SHIFT = np.uint64(1442695040888963407)

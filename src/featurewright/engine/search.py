@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from featurewright.engine.compiler.decorator import call_kernel, kernel
+from featurewright.engine.buffers import LOOK_AHEAD
+from featurewright.engine.compiler import call_kernel, kernel
 from featurewright.engine.criteria import MISSING_ALONE, ROUNDING, WORST
 from featurewright.engine.grammar import complete, fingerprint, take_choice
 from featurewright.engine.programs import gather, program_length, run_operators
@@ -14,42 +13,12 @@ from featurewright.engine.random import draw_below
 from featurewright.engine.split import refine_threshold, score_at, score_values
 from featurewright.expressions import opcodes as op
 
-RANDOM_SEARCH = 1
-STEP = 2
-LOOK_AHEAD = 3
-WEIGHTED = 4  # one operator at a time, drawn by learned weights
-
 # How a candidate is scored: flags that add up.
 FROM_VALUES = np.int64(0)
 FROM_BUFFER = np.int64(1)
 AGAIN = np.int64(2)
 REFINE = np.int64(4)
 RAW = np.int64(8)  # there are few raw columns: they are worth more than a few thresholds
-
-
-class Library(NamedTuple):
-    """Sub-expressions that earned gain before, to begin new candidates with."""
-
-    programs: np.ndarray  # int32[entries, max_size]
-    states: np.ndarray  # int32[entries]: the automaton's state after each
-    draws: np.ndarray  # int32: entries, repeated by how often they should be drawn
-
-
-class Candidates(NamedTuple):
-    """The candidates of a node."""
-
-    programs: np.ndarray  # int32[budget + 2, max_size]
-    visited: np.ndarray  # int32[budget + 2, max_size]: automaton states after each symbol
-    seen: np.ndarray  # uint64: hash table of the programs tried at this node, 0 where empty
-    order: np.ndarray  # int64: survivors of halving; at least as long as there are columns
-
-
-class CandidateScores(NamedTuple):
-    """How the candidates of a node scored, and the best program."""
-
-    scores: np.ndarray  # float32[budget + 2]
-    thresholds: np.ndarray  # float32[budget + 2]
-    best: np.ndarray  # int32[1, max_size]
 
 
 @kernel(inline=True)
@@ -123,11 +92,10 @@ def spent(budget, state):
 
 
 @kernel
-def write_candidate(k, d, which, settings, grammar, library, found, state):
-    """Write a candidate that goes on from its first d symbols; give its length.
+def write_candidate(k, d, which, settings, grammar, found, state):
+    """Complete a candidate at random from its first d symbols; return its length.
 
-    With `look_ahead` the next symbol is the which-th valid one. A `random` candidate may begin
-    with a library program instead of nothing.
+    With `look_ahead` the next symbol is the which-th valid one.
     """
     programs = found.programs
     if settings.strategy == LOOK_AHEAD:
@@ -139,11 +107,6 @@ def write_candidate(k, d, which, settings, grammar, library, found, state):
             return d
         found.visited[k, d] = state.grammar_state
         d += 1
-    elif settings.strategy == RANDOM_SEARCH and settings.library_share > draw_below(state, 256):
-        entry = np.int64(library.draws[draw_below(state, library.draws.shape[0])])
-        d = program_length(library.programs, entry)
-        copy_program(library.programs, entry, programs, k, d)
-        state.grammar_state = library.states[entry]
     return complete(grammar, programs, found.visited, k, d, state)
 
 
@@ -233,9 +196,7 @@ def search_stepwise(context, n, n_stats):
                 state.grammar_state = before
                 copy_program(programs, chosen, programs, k, d)
                 copy_program(found.visited, chosen, found.visited, k, d)
-                length = write_candidate(
-                    k, d, which, settings, grammar, context.library, found, state
-                )
+                length = write_candidate(k, d, which, settings, grammar, found, state)
                 state.tries += 1
                 if not seen_before(found.seen, fingerprint(programs, k, length), state):
                     call_kernel(settings.scorer, (context, programs, k, k, FROM_BUFFER, n, n_stats))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.engine.binning import EXACT_ROWS
 from featurewright.engine.boundaries import best_of_bins, choose_boundary
-from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.buffers import EXACT_ROWS
+from featurewright.engine.compiler import kernel
 
-MANY_STATS = 4  # numbers for each row from which that pays
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
 

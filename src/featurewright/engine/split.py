@@ -6,8 +6,6 @@ import numpy as np
 
 from featurewright.engine.adaptive_bins import CLUMPED_ROWS, clump_codes, find_clumps
 from featurewright.engine.binning import (
-    EXACT_ROWS,
-    MAX_BINS,
     add_to_bins,
     bin_edges,
     clipped_range,
@@ -22,7 +20,8 @@ from featurewright.engine.binning import (
     value_range,
 )
 from featurewright.engine.boundaries import best_of_bins, choose_boundary
-from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.buffers import EXACT_ROWS, MANY_STATISTICS, MAX_BINS, THRESHOLDS
+from featurewright.engine.compiler import kernel
 from featurewright.engine.criteria import (
     MISSING_ALONE,
     ROUNDING,
@@ -31,9 +30,10 @@ from featurewright.engine.criteria import (
     score_boundary,
 )
 from featurewright.engine.fast_path import is_quick, score_quickly
+from featurewright.engine.missing import missing_stands_alone, score_with_missing
 from featurewright.engine.packed import fill_packed
 from featurewright.engine.random import draw_below, draw_unit, next_bits
-from featurewright.engine.sparse_columns import MANY_STATS, find_rare, score_rare
+from featurewright.engine.sparse_columns import find_rare, score_rare
 from featurewright.engine.sums import (
     add_left,
     add_left_of_each,
@@ -44,7 +44,7 @@ from featurewright.engine.sums import (
     sum_left,
     take_totals,
 )
-from featurewright.engine.thresholds import THRESHOLDS, stratum_size, threshold_place
+from featurewright.engine.thresholds import stratum_size, threshold_place
 
 ZOOMS = 5  # times a threshold is looked for, ever closer
 _ZERO = np.float32(0.0)
@@ -63,8 +63,8 @@ def score_missing_alone(values, row, rows, n, n_stats, settings, scratch, state)
     known = np.int64(0)
     for i in range(np.uint64(n)):
         known += np.int64(values[np.uint64(row), i] == values[np.uint64(row), i])
-    enough = known >= settings.min_rows and n - known >= settings.min_rows
-    if not enough or part <= settings.min_weight or weight - part <= settings.min_weight:
+    enough = known >= rows.summary.min_rows and n - known >= rows.summary.min_rows
+    if not enough or part <= rows.summary.min_weight or weight - part <= rows.summary.min_weight:
         return WORST
     state.perfect = 0
     if by_class and n_stats == 2:
@@ -87,10 +87,10 @@ def score_at(values, row, rows, n, n_stats, settings, scratch, threshold, is_lev
     add_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, np.int64(0))
     state.perfect = 0
     weight = left[n_stats, 0]
-    if weight <= settings.min_weight or total[n_stats] - weight <= settings.min_weight:
+    if weight <= rows.summary.min_weight or total[n_stats] - weight <= rows.summary.min_weight:
         return WORST
-    if settings.min_rows > 1 and not enough_rows(
-        values, row, n, threshold, is_level, settings.min_rows
+    if rows.summary.min_rows > 1 and not enough_rows(
+        values, row, n, threshold, is_level, rows.summary.min_rows
     ):
         return WORST
     if by_class and n_stats == 2 and not missing:
@@ -109,11 +109,11 @@ def score_at(values, row, rows, n, n_stats, settings, scratch, threshold, is_lev
     return score if score == score else WORST
 
 
-@kernel(inline=True)
+@kernel(inline=False)
 def fill_bins(rows, n, n_stats, settings, scratch, n_bins):
     """Add every statistic, the weight and the count of rows to the bins of their codes."""
     left, by_class = scratch.left, settings.by_class
-    if not by_class and rows.units[0] > _ZERO:
+    if rows.summary.sums_packed:
         fill_packed(scratch.codes, rows.packed, n, scratch.packed, n_bins, scratch.packed_spare)
         return
     for p in range(np.uint64(n_stats + 1 - by_class)):
@@ -124,7 +124,7 @@ def fill_bins(rows, n, n_stats, settings, scratch, n_bins):
         stop = rows.segments[p + 1] if by_class else n
         weights = rows.weights[0 if by_class else p]
         add_to_bins(scratch.codes, weights, start, stop, left[p], n_bins, scratch.spare)
-    if settings.min_rows > 1:
+    if rows.summary.min_rows > 1:
         counts = np.uint64(left.shape[0] - 1)
         for b in range(np.uint64(n_bins + 1)):
             left[counts, b] = _ZERO
@@ -145,7 +145,7 @@ def draw_threshold(values, row, n, is_level, state):
     return drawn if drawn < state.high else state.low
 
 
-@kernel(inline=True)
+@kernel(inline=False)
 def put_into_bins(values, row, n, scratch, n_levels, state):
     """Give every value its bin; return the number of bins, a multiple of four.
 
@@ -198,7 +198,7 @@ def try_thresholds(values, row, rows, n, n_stats, settings, scratch, state):
         return WORST
     take_totals(values, row, rows, n, n_stats, by_class, missing, total)
     counts = left.shape[0] - 1
-    if settings.min_rows > 1:
+    if rows.summary.min_rows > 1:
         total[counts] = np.float32(count_up_to(values, row, n, state.high))
     bits, part = next_bits(state), stratum_size(n, np.int64(THRESHOLDS))
     for t in range(THRESHOLDS):
@@ -206,7 +206,7 @@ def try_thresholds(values, row, rows, n, n_stats, settings, scratch, state):
         # Nothing is right of the largest value, though rounded sums may differ by a little.
         threshold = threshold if threshold < state.high else np.float32(np.nan)
         scratch.tried[t] = threshold
-        if settings.min_rows > 1:
+        if rows.summary.min_rows > 1:
             left[counts, t] = np.float32(count_up_to(values, row, n, threshold))
     add_left_of_each(values, row, rows, n, n_stats, by_class, scratch.tried, left)
     few = np.int64(THRESHOLDS)
@@ -228,16 +228,16 @@ def score_values(values, row, rows, n, n_stats, settings, scratch, n_levels, bes
     )
     if state.missing and not settings.missing_both:
         perfect = state.perfect
-        apart = score_missing_alone(values, row, rows, n, n_stats, settings, scratch, state)
+        alone = score_missing_alone(values, row, rows, n, n_stats, settings, scratch, state)
         is_level = np.int64(n_levels > 0)
-        if apart > best_so_far:
+        if alone > best_so_far:
             if score > WORST and state.threshold != state.threshold:
                 place_threshold(values, row, n, scratch, is_level, state)
-            if apart > score_routed(
-                values, row, rows, n, n_stats, settings, scratch, is_level, score, state
+            if score == WORST or beats_threshold(
+                alone, values, row, rows, n, n_stats, settings, scratch, is_level, state
             ):
                 state.threshold = MISSING_ALONE
-                return apart
+                return alone
         state.perfect = perfect
     return score
 
@@ -252,20 +252,14 @@ def place_threshold(values, row, n, scratch, is_level, state):
 
 
 @kernel
-def score_routed(values, row, rows, n, n_stats, settings, scratch, is_level, score, state):
-    """Score the candidate's threshold on all rows, the missing ones on their better side."""
-    if score == WORST:
-        return WORST
+def beats_threshold(alone, values, row, rows, n, n_stats, settings, scratch, is_level, state):
+    """Whether parting missing rows scores higher than the threshold with them on a side."""
     left, total, by_class, zero = scratch.left, scratch.total, settings.by_class, np.int64(0)
     known_totals(values, row, rows, n, n_stats, by_class, total)
     sum_left(values, row, rows, n, n_stats, by_class, state.threshold, is_level, left, zero)
-    for p in range(n_stats + 1):
-        left[p, 1] = left[p, 0] + (rows.totals[p] - total[p])
-        total[p] = rows.totals[p]
-    score_boundaries(
-        left, total, n_stats, np.int64(2), settings.criterion, settings.l2, _ONE, scratch.scores
-    )
-    return max(scratch.scores[0], scratch.scores[1])
+    scores = scratch.scores
+    score_with_missing(rows, n_stats, settings.criterion, settings.l2, left, total, scores)
+    return missing_stands_alone(alone, scores[0], scores[1])
 
 
 @kernel(inline=True)
@@ -289,7 +283,7 @@ def score_known(values, row, rows, n, n_stats, settings, scratch, n_levels, best
         return score_at(
             values, row, rows, n, n_stats, settings, scratch, drawn, is_level, missing, state
         )
-    if not is_level and not settings.by_class and n_stats >= MANY_STATS:
+    if not is_level and not settings.by_class and n_stats >= MANY_STATISTICS:
         state.missing = np.int64(value_range(values, row, n, state))
         state.perfect = 0
         if not state.low < state.high:
@@ -320,7 +314,7 @@ def refine_threshold(values, rows, n, n_stats, settings, scratch, state):
     First among many, then among ever finer ones around the best.
     """
     row, no = np.int64(0), np.int64(0)
-    rows.units[0] = _ZERO  # sums are not to be rounded here
+    rows.summary.sums_packed = 0  # sums are not to be rounded here
     n_bins = put_into_bins(values, row, n, scratch, no, state)
     for _ in range(ZOOMS if settings.many_thresholds else 1):
         fill_bins(rows, n, n_stats, settings, scratch, n_bins)

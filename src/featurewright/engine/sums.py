@@ -1,12 +1,10 @@
-"""The rows of a node, and the sums of their statistics on one side of a split."""
+"""Sums of the statistics of rows on one side of a split."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.compiler import kernel
 from featurewright.engine.thresholds import (
     equal_sum,
     known_sum,
@@ -17,45 +15,6 @@ from featurewright.engine.thresholds import (
 )
 
 _ZERO = np.float32(0.0)
-
-
-class Rows(NamedTuple):
-    """The rows of a node, or of a sample of it, ready for scoring.
-
-    With classes, rows are sorted by class and statistic p is the weight between segments[p] and
-    segments[p + 1]; only classes present have one. Otherwise statistic p is row p of `weights`,
-    weighted target values, and the row after the last statistic is the weight itself.
-    """
-
-    weights: np.ndarray  # float32[statistics, rows]: those of numbers are followed by zeros
-    segments: np.ndarray  # int64[statistics + 1]
-    packed: np.ndarray  # int64[rows]: weights, each class in bits of its own; or one number
-    narrow: np.ndarray  # uint32[rows]: the same in 32 bits
-    packing: np.ndarray  # int64[3]: bits of a class, 0 where weights do not fit; 1 if few in all;
-    # 1 if they fit 32 bits
-    sum_packed: np.ndarray  # uint64[1]: all packed weights added up
-    units: np.ndarray  # float32[2]: what one number and its weight are multiplied with where they
-    # are packed; else 0
-    entropy: np.ndarray  # float32[2]: of the classes, times the weight; x log2 x of the weight.
-    # Of one number, the squared deviations from its mean
-    totals: np.ndarray  # float32[statistics + 1]: of each statistic, then of the weight
-    tried: np.ndarray  # float32[2 * THRESHOLDS]: thresholds of a candidate, NaN where none is
-    lefts: np.ndarray  # int64[2 * THRESHOLDS]: the packed weights left of them
-
-
-class SplitScratch(NamedTuple):
-    """Working arrays while scoring one candidate."""
-
-    codes: np.ndarray  # uint8[rows]
-    ranks: np.ndarray  # int32[EXACT_ROWS], int32[rows] where numbers are many
-    marks: np.ndarray  # float32[SAMPLE]: some values in order
-    left: np.ndarray  # float32[statistics + 2, MAX_BINS + 1]: then weight, then row count
-    spare: np.ndarray  # float32[3, MAX_BINS + 1]: more bins to add to in turn
-    packed: np.ndarray  # int64[MAX_BINS + 1]: all three, of one number
-    packed_spare: np.ndarray  # int64[3, MAX_BINS + 1]
-    total: np.ndarray  # float32[statistics + 2]
-    scores: np.ndarray  # float32[MAX_BINS + 1]
-    tried: np.ndarray  # float32[THRESHOLDS]
 
 
 @kernel
@@ -93,7 +52,7 @@ def sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left,
 @kernel(inline=True)
 def unpack_left(packed, n_stats, rows, left, column):
     """Part a packed sum into the classes' weights, into a column."""
-    bits = rows.packing[0]
+    bits = rows.summary.class_bits
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     rest = np.uint64(packed)
     weight = _ZERO
@@ -105,10 +64,16 @@ def unpack_left(packed, n_stats, rows, left, column):
     left[n_stats, column] = weight
 
 
+@kernel(inline=True)
+def is_wide(rows):
+    """Whether class weights are packed into 64 bits; 32 bits pay only in the fast path."""
+    return rows.summary.class_bits > 0 and not rows.summary.narrow
+
+
 @kernel
 def add_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, column):
     """Sum what lies left of one threshold, or at one level, into a column; packed if it can be."""
-    if rows.packing[0] > 0 and not rows.packing[2] and not is_level:
+    if is_wide(rows) and not is_level:
         packed = left_packed(values, row, rows.packed, threshold, n)
         unpack_left(packed, n_stats, rows, left, column)
     else:
@@ -118,7 +83,7 @@ def add_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left,
 @kernel(inline=True)
 def add_left_of_each(values, row, rows, n, n_stats, by_class, tried, left):
     """Sum what lies left of each threshold tried into a column of its own."""
-    if rows.packing[0] > 0 and not rows.packing[2]:
+    if is_wide(rows):
         left_packed_of_each(values, row, rows.packed, tried, np.int64(0), n, rows.lefts)
         for t in range(tried.shape[0]):
             unpack_left(rows.lefts[t], n_stats, rows, left, t)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.engine.compiler.decorator import kernel
+from featurewright.engine.compiler import kernel
 from featurewright.engine.programs import padded
 
-THRESHOLDS = 8  # so many are enough to compare the candidates of a forest by
 _ZERO = np.float32(0.0)
 
 

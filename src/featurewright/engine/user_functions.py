@@ -11,8 +11,7 @@ import numpy as np
 from numba import types
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
-from featurewright.engine.operators import MAX_USER_ARITY
-from featurewright.engine.programs import UserFunctions
+from featurewright.engine.buffers import MAX_USER_ARITY, UserFunctions
 from featurewright.expressions.domains import Boolean
 
 if TYPE_CHECKING:

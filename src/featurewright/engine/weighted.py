@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from featurewright.engine.compiler.decorator import call_kernel, kernel
+from featurewright.engine.buffers import OperatorWeights
+from featurewright.engine.compiler import call_kernel, kernel
 from featurewright.engine.criteria import NORMALIZED, RATIO, SQUARES
 from featurewright.engine.grammar import fingerprint
 from featurewright.engine.operators import operator_symbol, symbol_opcode, takes_one
@@ -26,33 +26,6 @@ from featurewright.expressions.opcodes import END, FIRST_USER
 OPERAND_DRAWS = 8  # operands drawn for one operator until they make something new
 
 _CATEGORY = 2  # the last domain
-
-
-class OperatorWeights(NamedTuple):
-    """The operators to draw from, and what a growing tree knows about them."""
-
-    # what may be built
-    opcodes: np.ndarray  # int64[operators]
-    arities: np.ndarray  # int64[operators]
-    inputs: np.ndarray  # int64[operators, operands]: the domain each operand must have
-    outputs: np.ndarray  # int64[operators]: the domain of the result
-    swaps: np.ndarray  # int64[operators]: 1 where exchanged operands tell nothing new
-    by_domain: np.ndarray  # int64[columns]: numbers, then Booleans, then categories
-    first: np.ndarray  # int64[domains]: where the columns a domain accepts begin in the by_domain
-    last: np.ndarray  # int64[domains]: and where they end
-    learns: np.ndarray  # int64[1]: 1 where weights follow the gains
-    max_order: np.ndarray  # int64[1]: operators on top of one another
-    # the tree: an entry per node
-    weights: np.ndarray  # float64[nodes, operators]: after the node was searched
-    gains: np.ndarray  # float64[nodes, operators]: mean gain of what each operator built there
-    counts: np.ndarray  # int64[nodes, operators]: how much it built
-    parents: np.ndarray  # int64[nodes]: -1 at the root
-    programs: np.ndarray  # int32[nodes, max_size]: those of the tree itself
-    # the node being searched
-    node: np.ndarray  # int64[1]
-    barred: np.ndarray  # uint8[columns]: raw columns that were chosen above
-    above: np.ndarray  # int64[nodes]: nodes above whose features may be operands
-    kinds: np.ndarray  # int64[nodes]: the domains of those features
 
 
 def begin_tree(operator_weights: OperatorWeights, programs: np.ndarray) -> OperatorWeights:
@@ -93,11 +66,10 @@ def make_operator_weights(
     domains : int8[columns]
         Domain of each column.
     """
-    nothing = np.zeros(1, np.int64)
     of_kind = [int((domains == kind).sum()) for kind in range(_CATEGORY + 1)]
     ends = np.cumsum(of_kind)
     # A number may be a Boolean too; the other domains accept their own kind alone.
-    return OperatorWeights(
+    return OperatorWeights.empty()._replace(
         opcodes=np.ascontiguousarray(opcodes, np.int64),
         arities=(inputs >= 0).sum(axis=1).astype(np.int64),
         inputs=np.ascontiguousarray(inputs, np.int64),
@@ -108,22 +80,7 @@ def make_operator_weights(
         last=np.array([ends[1], ends[1], ends[2]], np.int64),
         learns=np.array([int(learns)], np.int64),
         max_order=np.array([max_order], np.int64),
-        weights=np.zeros((1, 1)),
-        gains=np.zeros((1, 1)),
-        counts=np.zeros((1, 1), np.int64),
-        parents=nothing,
-        programs=np.zeros((1, 1), np.int32),
-        node=nothing.copy(),
-        barred=np.zeros(1, np.uint8),
-        above=nothing,
-        kinds=nothing,
     )
-
-
-def no_operator_weights() -> OperatorWeights:
-    """Stand in where operators are not weighed."""
-    nothing = np.empty(0, np.int64)
-    return make_operator_weights(nothing, np.empty((0, 1), np.int64), nothing, nothing, nothing)
 
 
 @kernel(inline=True)

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.engine import criteria
+from featurewright.engine.buffers import Target
 from featurewright.engine.compiled_grammar import user_operators
 from featurewright.engine.features import (
     MAX_FEATURES,
@@ -22,7 +23,6 @@ from featurewright.engine.features import (
     rank_programs,
 )
 from featurewright.engine.forest import Forest
-from featurewright.engine.node_search import Target
 from featurewright.estimators.construction import CLASS_CRITERIA, NUMBER_CRITERIA, wanted_operators
 from featurewright.estimators.parameters import check_jobs, flag, one_of, whole_number
 from featurewright.expressions import Column, Expression, Feature, Operator

@@ -10,10 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from featurewright.engine import criteria
+from featurewright.engine.buffers import (
+    LOOK_AHEAD,
+    RANDOM_SEARCH,
+    SETTINGS,
+    STEP,
+    Grammar,
+    make_record,
+)
 from featurewright.engine.compiled_grammar import SAMPLINGS, build_grammar, compile_operators
-from featurewright.engine.grammar import Grammar
-from featurewright.engine.records import SETTINGS, make_record
-from featurewright.engine.search import LOOK_AHEAD, RANDOM_SEARCH, STEP
 from featurewright.engine.user_functions import CompiledOperators
 from featurewright.estimators.parameters import (
     number,
@@ -36,7 +41,6 @@ STRATEGIES = {
     "random": RANDOM_SEARCH,
     "step": STEP,
     "look_ahead": LOOK_AHEAD,
-    "adaptive": RANDOM_SEARCH,
 }
 CLASS_CRITERIA = {
     "normalized_gain": criteria.NORMALIZED,
@@ -70,6 +74,10 @@ class Construction:
 
 def wanted_operators(learner: Any) -> tuple[Operator, ...] | None:
     """Check how a learner searches and look up the operators it names."""
+    if isinstance(learner.search, str) and learner.search == "adaptive":
+        raise ValueError(
+            "search='adaptive' is gone: it was slower than 'random' and no better; use 'random'."
+        )
     one_of("search", learner.search, (*STRATEGIES, None))
     one_of("sampling", learner.sampling, SAMPLINGS)
     whole_number("max_size", learner.max_size, 1)

@@ -9,11 +9,10 @@ from typing import TypeVar
 Learner = TypeVar("Learner", bound=type)
 
 SEARCH = """
-search : {"random", "step", "look_ahead", "adaptive"} or None
+search : {"random", "step", "look_ahead"} or None
     How expressions are searched at each node: `random` scores complete random expressions;
-    `step` and `look_ahead` build them symbol by symbol after the best completion so far;
-    `adaptive` is `random` that draws columns and sub-expressions more often which earned gain
-    in earlier trees. None tests raw columns only: the plain learner.
+    `step` and `look_ahead` build them symbol by symbol after the best completion so far. None
+    tests raw columns only: the plain learner.
 budget : int or str
     Score calls at each node; "10n" stands for ten times the number of columns.
 max_size : int, default=5

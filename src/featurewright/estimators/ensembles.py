@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -13,8 +12,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
-from featurewright.engine.adaptive import BATCH, adapt
-from featurewright.engine.compiled_grammar import empty_library
+from featurewright.engine.buffers import Target
 from featurewright.engine.forest import Forest, join
 from featurewright.engine.growth import (
     Job,
@@ -24,7 +22,6 @@ from featurewright.engine.growth import (
     order_rows,
     tree_seeds,
 )
-from featurewright.engine.node_search import Target
 from featurewright.engine.threads import Halt
 from featurewright.estimators.base import ConstructiveLearner, from_units
 from featurewright.estimators.construction import (
@@ -81,7 +78,7 @@ class GrownEnsemble(ConstructiveLearner):
             progress(len(seeds), self._title, verbose=self.verbose) as on_done,
         ):
             load_kernels(job.settings)
-            trees = self._grow_batches(job, seeds, before, on_done, Halt(self.max_time))
+            trees = self._grow_trees(job, seeds, on_done, Halt(self.max_time))
         self.forest_ = join(([] if before is None else [before]) + trees)
         self.n_estimators_ = self.forest_.n_trees
         self._note_features(matrix, target.weights)
@@ -131,37 +128,24 @@ class GrownEnsemble(ConstructiveLearner):
             target=target,
             settings=settings,
             grammar=construction.grammar,
-            library=empty_library(construction.width),
             users=construction.compiled.functions(np.float32),
             width=construction.width,
             **leaves,
         )
 
-    def _grow_batches(
-        self, job: Job, seeds: list[int], before: Forest | None, on_done: Any, halt: Halt
-    ) -> list[Forest]:
-        """Grow all trees at once, or batch by batch where each batch learns from those before."""
-        grow = partial(
-            grow_trees,
+    def _grow_trees(self, job: Job, seeds: list[int], on_done: Any, halt: Halt) -> list[Forest]:
+        """Grow one tree for each seed."""
+        if not seeds:
+            return []
+        return grow_trees(
+            job,
+            seeds,
             n_draws=self._n_draws(order_rows(job.target).size),
             bootstrap=self._draws_with_replacement(),
             n_jobs=self.n_jobs,
             halt=halt,
+            on_done=on_done,
         )
-        if self.search != "adaptive":
-            return grow(job, seeds, on_done=on_done) if seeds else []
-        trees = [] if before is None else [before]
-        n_before = len(trees)
-        operators = self._construction.operators
-        for first in range(0, len(seeds), BATCH):
-            if trees:
-                job = adapt(job, join(trees), self._schema, operators, self.sampling)
-            batch = seeds[first : first + BATCH]
-            on_batch = partial(_count_on, on_done, first)
-            trees += grow(job, batch, keep_cut=not trees, on_done=on_batch)
-            if halt.time_is_up:
-                break
-        return trees[n_before:]
 
     def _trees_before(self, n_estimators: int, n_values: int) -> Forest | None:
         """Give the trees that a warm start goes on from."""
@@ -390,11 +374,6 @@ class GrownRegressor(RegressorMixin, GrownEnsemble):
             The mean of the trees.
         """
         return _one_or_more(from_units(self._mean_values(X), self._unit))
-
-
-def _count_on(on_done: Any, before: int, done: int) -> None:
-    """Report what a batch has done on top of the batches before it."""
-    on_done(before + done)
 
 
 def _one_or_more(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

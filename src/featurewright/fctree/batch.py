@@ -13,12 +13,19 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
-from featurewright.engine.compiled_grammar import empty_library, user_operators
+from featurewright.engine.buffers import (
+    STATE,
+    GrowContext,
+    GrownTree,
+    Target,
+    TreeBuffers,
+    make_record,
+)
+from featurewright.engine.compiled_grammar import user_operators
 from featurewright.engine.correlations import score_programs
-from featurewright.engine.grow import GrowContext, kernel_addresses, make_tree_buffers
+from featurewright.engine.grow import kernel_addresses
 from featurewright.engine.growth import order_rows
-from featurewright.engine.node_search import Target, prepare
-from featurewright.engine.records import STATE, make_record
+from featurewright.engine.node_search import prepare
 from featurewright.engine.threads import Halt, run_in_threads
 from featurewright.engine.weighted import gain_unit
 from featurewright.estimators.base import ConstructiveLearner, some_rows
@@ -307,7 +314,7 @@ class _Scorer:
         blocks = candidates.blocks()
         starts = np.cumsum([0, *(block.size for block in blocks)])
         n_threads = max(1, min(effective_n_jobs(self.learner.n_jobs), len(blocks)))
-        buffers, n_stats = self._workshop()
+        buffers, n_stats = self._prepared_buffers()
         self.unit = float(gain_unit(buffers.rows, len(self.row_ids), n_stats, self.settings)) or 1.0
         if self.learner.verbose and blocks:
             self._tell(candidates.programs(blocks[0])[:_TRIAL], int(starts[-1]), n_threads)
@@ -320,18 +327,18 @@ class _Scorer:
             done = run_in_threads(tasks, n_threads, halt=self.halt, on_done=on_done)
         return sum(count or 0 for count in done)
 
-    def _workshop(self) -> tuple[Any, int]:
-        """Allocate working arrays and make the rows ready."""
+    def _prepared_buffers(self) -> tuple[Any, int]:
+        """Allocate working arrays and prepare the rows."""
         n, n_columns = len(self.row_ids), self.columns.shape[0]
-        buffers = make_tree_buffers(n, n_columns, self.n_values, 3, self.settings, 1)
-        n_stats = prepare(self.target, self.row_ids, 0, n, self.settings, buffers.rows)
+        buffers = TreeBuffers.allocate(n, n_columns, self.n_values, 3, self.settings, 1)
+        n_stats = prepare(self.target, self.row_ids, 0, n, n, self.settings, buffers.rows)
         return buffers, int(n_stats)
 
     def _score_programs(
         self, programs: npt.NDArray[np.int32], seed: int, *, refines: bool = False
     ) -> npt.NDArray[np.float32]:
         """Score programs on all rows."""
-        buffers, n_stats = self._workshop()
+        buffers, n_stats = self._prepared_buffers()
         scores = np.empty(len(programs), np.float32)
         context = GrowContext(
             rows=buffers.rows,
@@ -341,13 +348,14 @@ class _Scorer:
             target=self.target,
             settings=self.settings,
             grammar=self.learner._construction.grammar,
-            library=empty_library(programs.shape[1]),
             users=self.users,
             state=make_record(STATE, random=seed),
+            stop=self.halt.flag,
+            tree=GrownTree.allocate(1, 3),
             buffers=buffers,
         )
-        n, flag = len(self.row_ids), self.halt.flag
-        score_programs(context, programs, n, n_stats, np.int64(refines), flag, scores)
+        n = len(self.row_ids)
+        score_programs(context, programs, n, n_stats, np.int64(refines), scores)
         return scores
 
     def refine(self, kept: list[Kept]) -> list[Kept]:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from featurewright.engine.buffers import WEIGHTED, Target
 from featurewright.engine.compiled_grammar import build_grammar, compile_operators
-from featurewright.engine.node_search import Target
 from featurewright.engine.operator_lists import usable_operators
-from featurewright.engine.search import WEIGHTED
 from featurewright.estimators.construction import Construction, count_levels, named_operators
 from featurewright.estimators.parameters import flag, whole_number
 from featurewright.expressions import Domain, Operator, resolve_operators

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from featurewright.engine.buffers import Target
 from featurewright.engine.compiled_grammar import user_operators
 from featurewright.engine.features import list_features, rank_programs, spell_level_tests
 from featurewright.engine.forest import Forest
 from featurewright.engine.growth import Job
-from featurewright.engine.node_search import Target
 from featurewright.engine.operator_lists import list_operators
 from featurewright.engine.threads import Halt
 from featurewright.estimators.base import some_rows
@@ -179,10 +179,8 @@ class FCTreeParameters(GrownEnsemble):
         )
         return replace(job, operator_weights=operator_weights)
 
-    def _grow_batches(
-        self, job: Job, seeds: list[int], before: Forest | None, on_done: Any, halt: Halt
-    ) -> list[Forest]:
-        trees = super()._grow_batches(job, seeds, before, on_done, halt)
+    def _grow_trees(self, job: Job, seeds: list[int], on_done: Any, halt: Halt) -> list[Forest]:
+        trees = super()._grow_trees(job, seeds, on_done, halt)
         nothing = len(trees) == 1 and trees[0].n_leaves == 1 and not is_constant(job.target)
         if halt.flag[0] and nothing:
             warnings.warn(

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright._sklearn_compat import sparse_container
+from featurewright.engine.buffers import Target
 from featurewright.engine.compiled_grammar import user_operators
 from featurewright.engine.growth import draw_sample, order_rows, tree_seeds
-from featurewright.engine.node_search import Target
 from featurewright.estimators.documentation import GROWTH, SEARCH, THREADS, documented
 from featurewright.estimators.parameters import flag, one_of, whole_number
 from featurewright.paths.affinity import KINDS
@@ -70,7 +70,7 @@ random_state : int, RandomState or None, default=None
 
 
 _SEARCH = (
-    SEARCH.replace('"adaptive"} or None\n', '"adaptive"} or None, default=None\n')
+    SEARCH.replace('"look_ahead"} or None\n', '"look_ahead"} or None, default=None\n')
     .replace("budget : int or str\n", 'budget : int or str, default="10n"\n')
     .replace('"all"} or None, default=None\n', '"all"} or None, default="sqrt"\n')
 )

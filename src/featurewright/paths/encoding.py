@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from featurewright.engine import paths as kernels
+from featurewright.engine.buffers import UserFunctions
 from featurewright.engine.forest import Forest, over_rows
-from featurewright.engine.programs import UserFunctions
 from featurewright.paths.numbering import Numbering
 
 _BLOCK = 512  # rows whose paths are written tree by tree

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from featurewright.engine.buffers import Target
 from featurewright.engine.features import column_importances
 from featurewright.engine.forest import Forest, join
 from featurewright.engine.growth import Job, tree_seeds
-from featurewright.engine.node_search import Target
 from featurewright.engine.threads import Halt
 from featurewright.estimators.base import plain_weights, sum_target
 from featurewright.estimators.construction import CLASS_CRITERIA, NUMBER_CRITERIA
@@ -62,7 +62,7 @@ class GrownPaths(GrownEnsemble):
             left = self.max_time and max(1e-3, self.max_time - (time.monotonic() - started))
             seeds = tree_seeds(self._seed, 0, n_trees)
             with progress(n_trees, self._title, verbose=self.verbose) as on_done:
-                trees = self._grow_batches(job, seeds, None, on_done, Halt(left))
+                trees = self._grow_trees(job, seeds, on_done, Halt(left))
         self.forest_: Forest = join(trees)
         self._numbering = number_forest(self.forest_)
         self._salts = np.array(seeds[: self.forest_.n_trees], np.uint64)
@@ -113,19 +113,16 @@ class GrownPaths(GrownEnsemble):
         job = replace(job, target=job.target._replace(weights=weights))
         convergence = Convergence(np.ascontiguousarray(job.matrix[held]))
         halt = Halt(self.max_time and self.max_time / 2)  # the rest is for the final trees
-        before: Forest | None = None
         title = "finding the number of trees"
         with progress(self.max_estimators, title, verbose=self.verbose) as on_done:
             while convergence.n_trees < self.max_estimators and not halt.time_is_up:
                 first = convergence.n_trees
                 last = min(first + self.step, self.max_estimators)
                 seeds = tree_seeds(self._seed, first, last)
-                new = self._grow_batches(job, seeds, before, lambda done: None, halt)
+                new = self._grow_trees(job, seeds, lambda done: None, halt)
                 if not new:
                     break
                 added = join(new)
-                if self.search == "adaptive":  # the next trees learn from all those before
-                    before = added if before is None else join([before, added])
                 salts = np.array(seeds[: added.n_trees], np.uint64)
                 change = convergence.add(self._make_trails(added, number_forest(added), salts))
                 on_done(convergence.n_trees)

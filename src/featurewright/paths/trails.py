@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from featurewright.engine.buffers import UserFunctions
 from featurewright.engine.forest import Forest
-from featurewright.engine.programs import UserFunctions
 from featurewright.paths.affinity import multiply_encodings, share_paths
 from featurewright.paths.encoding import (
     LeafSource,

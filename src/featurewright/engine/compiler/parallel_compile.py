@@ -31,7 +31,7 @@ def compiled_in_second_process(kernel: Kernel, module: str, function: str) -> It
     processes find it. When the context ends, so has the other process. Where there can be none,
     nothing is lost: who needs the kernel compiles it.
     """
-    other = None if kernel.is_kept or not _can_start() else _start(module, function)
+    other = None if kernel.is_cached or not _can_start() else _start(module, function)
     try:
         yield
         if other is not None:

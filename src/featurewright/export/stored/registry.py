@@ -16,9 +16,9 @@ from featurewright.auto.dates import TimeKind
 from featurewright.auto.originals import Originals, OutputColumn
 from featurewright.auto.parts import Part
 from featurewright.auto.reading import DerivedColumn, TableReader
+from featurewright.engine.buffers import Grammar
 from featurewright.engine.compiled_grammar import compile_operators
 from featurewright.engine.forest import Forest
-from featurewright.engine.grammar import Grammar
 from featurewright.estimators.construction import Construction
 from featurewright.export.stored import checks
 from featurewright.export.stored.routing import ROUTING
