@@ -202,7 +202,7 @@ def run_node(context, programs, k, start, n):
 def run_rows(programs, k, columns, rows, start, n, users, evaluation):
     """Evaluate the k-th program on any number of rows, gathering only the columns it names.
 
-    The result goes to `evaluation.values`; `evaluation.intermediates` has room for CHUNK_ROWS
+    The result goes to `evaluation.values`; `evaluation.intermediates` holds CHUNK_ROWS
     values of each column and of each operator's result.
     """
     zero = np.int64(0)
