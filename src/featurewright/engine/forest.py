@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
@@ -200,14 +200,14 @@ class Forest:
         )
 
 
-def over_rows(context: Any, n_rows: int, n_jobs: int | None) -> None:
-    """Run tasks on ranges of rows, in threads where it pays."""
+def over_rows(task: Callable[[int, int], None], n_rows: int, n_jobs: int | None) -> None:
+    """Run a task on ranges of rows, in threads where it pays."""
     threads = min(effective_n_jobs(n_jobs), -(-n_rows // _ROWS_PER_TASK))
     if threads <= 1:
-        context(0, n_rows)
+        task(0, n_rows)
         return
     edges = np.linspace(0, n_rows, threads + 1).astype(np.int64)
-    run_in_threads([partial(context, int(a), int(b)) for a, b in pairwise(edges)], threads)
+    run_in_threads([partial(task, int(a), int(b)) for a, b in pairwise(edges)], threads)
 
 
 def tree_from_grown(grown: GrownTree, n_nodes: int) -> Forest:
