@@ -10,12 +10,12 @@ STAMPS := $(VENV)/stamps
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser lint bench papers compare clean
+.PHONY: help demo test test-all test-python browser lint bench papers compare clean
 
 GET_BROWSER := apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -30,8 +30,22 @@ $(STAMPS)/%: pyproject.toml | $(BIN)/python
 demo: $(STAMPS)/cli ## Find features for a real table, step by step
 	$(BIN)/featurewright demo
 
-test: $(STAMPS)/test browser ## Run all tests
+test: $(STAMPS)/test browser ## Run the tests, in minutes
 	$(BIN)/python -m pytest -n 2
+	FEATUREWRIGHT_COMPILER=numba $(BIN)/python -m pytest -q tests/engine/test_decorator.py tests/engine/test_criteria.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 $(ORACLES)
+
+# The oracles of kernels that are fast enough as Python.
+ORACLES := tests/engine/test_criteria.py tests/engine/test_sums.py tests/engine/test_operators.py
+
+test-all: $(STAMPS)/test browser ## Run all tests, the long ones too, as before a release
+	FEATUREWRIGHT_TESTS=all $(BIN)/python -m pytest -n 2
+	FEATUREWRIGHT_COMPILER=numba $(BIN)/python -m pytest -n 2 tests/engine
+	$(MAKE) test-python
+
+# Kernels run as Python, so that the lines that their oracles reach can be counted.
+test-python: $(STAMPS)/test ## Run the kernels' tests without compiling, and measure coverage
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --cov=featurewright.engine --cov-report=term tests/engine
 
 # The report is tested in a browser. Where none is installed and that needs no password, get one;
 # elsewhere these tests are skipped, unless FEATUREWRIGHT_NEEDS_BROWSER is set.

@@ -1,4 +1,4 @@
-"""Compile everything ahead of the first use: in an image, on a CI machine, on a cluster's workers."""
+"""Compile everything ahead of the first use: in an image, on a CI machine, on workers."""
 
 from __future__ import annotations
 

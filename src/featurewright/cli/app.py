@@ -66,7 +66,7 @@ for command, examples in (
     (demo.demo, ()),
 ):
     app.command(
-        name=command.__name__.removesuffix("_engine"),
+        name=command.__name__.removesuffix("_engine"),  # `compile` is a built-in of Python
         help=_help(command),
         epilog=_examples(examples) if examples else None,
     )(command)

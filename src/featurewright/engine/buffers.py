@@ -116,7 +116,8 @@ ROWS_SUMMARY = np.dtype(
 
 def make_record(dtype: np.dtype, **values: Any) -> Any:
     """Return a record of zeros with some fields set."""
-    record = np.zeros(1, dtype)[0]
+    # A record, unlike a void, has its fields as attributes where kernels run as Python.
+    record = np.zeros(1, np.dtype((np.record, dtype)))[0]
     for name, value in values.items():
         record[name] = value
     return record
