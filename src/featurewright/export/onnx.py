@@ -62,8 +62,8 @@ def to_onnx(model: Any, *, output: str = "transform") -> Any:
     sheet = Sheet()
     onnx = sheet.onnx
     matrix = _inputs(sheet, graph)
-    if graph.ensemble is not None:
-        matrix = _scores(sheet, graph, matrix, graph.ensemble)
+    if graph.ensembles:
+        matrix = _scores(sheet, graph, matrix)
     results = _outputs(sheet, graph, matrix, output)
     table = onnx.helper.make_tensor_value_info(
         "X", onnx.TensorProto.DOUBLE, [None, graph.schema.n_columns]
@@ -121,7 +121,20 @@ def _inputs(sheet: Sheet, graph: Graph) -> Matrix:
     return matrix
 
 
-def _scores(sheet: Sheet, graph: Graph, matrix: Matrix, ensemble: Ensemble) -> Matrix:
+def _scores(sheet: Sheet, graph: Graph, matrix: Matrix) -> Matrix:
+    """Compute the scores of all ensembles side by side."""
+    made = [_sums(sheet, matrix, ensemble) for ensemble in graph.ensembles]
+    scores = made[0] if len(made) == 1 else sheet.add("Concat", *made, axis=1)
+    starts = np.cumsum([0, *(ensemble.n_scores for ensemble in graph.ensembles)])
+    columns = {
+        k: int(starts[step.data[0]]) + int(step.data[1])
+        for k, step in enumerate(graph.steps)
+        if step.op == "score"
+    }
+    return Matrix(sheet, graph, scores, columns, np.float64)
+
+
+def _sums(sheet: Sheet, matrix: Matrix, ensemble: Ensemble) -> str:
     """Compute what nodes test, let rows descend the trees, and add up what leaves say."""
     tests = sorted({test for test in ensemble.tests if test >= 0})
     matrix.compute(tests)
@@ -132,17 +145,14 @@ def _scores(sheet: Sheet, graph: Graph, matrix: Matrix, ensemble: Ensemble) -> M
     if n_values == 1:
         groups = np.arange(forest.n_trees) % ensemble.groups
         trees = _TreeNodes(ensemble, place, forest.values[:, 0], groups)
-        scores = trees.write(sheet, values)
-    else:
-        # Each tree gives the number of a leaf, with which its values are looked up.
-        trees = _TreeNodes(ensemble, place, np.arange(forest.n_leaves), np.arange(forest.n_trees))
-        leaves = trees.write(sheet, values)
-        found = sheet.add(
-            "Gather", sheet.constant(forest.values, np.float64), sheet.cast(leaves, np.int64)
-        )
-        scores = sheet.add("ReduceSum", found, sheet.constant([1], np.int64), keepdims=0)
-    columns = {k: int(step.data) for k, step in enumerate(graph.steps) if step.op == "score"}
-    return Matrix(sheet, graph, scores, columns, np.float64)
+        return trees.write(sheet, values)
+    # Each tree gives the number of a leaf, with which its values are looked up.
+    trees = _TreeNodes(ensemble, place, np.arange(forest.n_leaves), np.arange(forest.n_trees))
+    leaves = trees.write(sheet, values)
+    found = sheet.add(
+        "Gather", sheet.constant(forest.values, np.float64), sheet.cast(leaves, np.int64)
+    )
+    return sheet.add("ReduceSum", found, sheet.constant([1], np.int64), keepdims=0)
 
 
 def _outputs(sheet: Sheet, graph: Graph, matrix: Matrix, output: str) -> list[Any]:
