@@ -143,6 +143,8 @@ def test_scores(n_classes, tmp_path):
         model.parts_.append(part)
         model.columns_ += part.columns
     model.model_.fit(model.transform(frame), y)
+    with pytest.raises(ValueError, match="Scores and votes of trees"):
+        to_onnx(model)
     check(model, frame)
     save(model, tmp_path / "model.fw")
     again = load(tmp_path / "model.fw")

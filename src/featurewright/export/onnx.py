@@ -90,12 +90,17 @@ def to_onnx(model: Any, *, output: str = "transform") -> Any:
 
 
 def _check_columns(graph: Graph) -> None:
-    """Refuse labels and dates, which a table of floats cannot hold, and paths of trees."""
+    """Refuse labels and dates, which a table of floats cannot hold, and columns of trees."""
     schema = graph.schema
     if any(step.op == "place" for step in graph.steps):
         raise ValueError(
             "Paths of trees have no ONNX form here; use to_sql, or AutoFeatures without the method "
             "'paths'."
+        )
+    if graph.ensembles and not graph.narrow:  # trees test float32, other columns are float64
+        raise ValueError(
+            "Scores and votes of trees beside other columns have no ONNX form here; use to_sql, or "
+            "AutoFeatures without such methods."
         )
     refused = [column.source for column in graph.derived if column.part != "value"]
     held = "dates or times"
@@ -122,16 +127,10 @@ def _inputs(sheet: Sheet, graph: Graph) -> Matrix:
 
 
 def _scores(sheet: Sheet, graph: Graph, matrix: Matrix) -> Matrix:
-    """Compute the scores of all ensembles side by side."""
-    made = [_sums(sheet, matrix, ensemble) for ensemble in graph.ensembles]
-    scores = made[0] if len(made) == 1 else sheet.add("Concat", *made, axis=1)
-    starts = np.cumsum([0, *(ensemble.n_scores for ensemble in graph.ensembles)])
-    columns = {
-        k: int(starts[step.data[0]]) + int(step.data[1])
-        for k, step in enumerate(graph.steps)
-        if step.op == "score"
-    }
-    return Matrix(sheet, graph, scores, columns, np.float64)
+    """Compute the scores of the ensemble, of which predictions are made."""
+    (ensemble,) = graph.ensembles
+    columns = {k: int(step.data[1]) for k, step in enumerate(graph.steps) if step.op == "score"}
+    return Matrix(sheet, graph, _sums(sheet, matrix, ensemble), columns, np.float64)
 
 
 def _sums(sheet: Sheet, matrix: Matrix, ensemble: Ensemble) -> str:
