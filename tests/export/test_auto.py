@@ -15,13 +15,17 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.export.engines import ENGINES, KEY, mixed_frame, numbers, run
 
 from featurewright import (
+    ConstructiveBoostingClassifier,
+    ConstructiveBoostingRegressor,
+    ConstructiveExtraTreesClassifier,
+    ConstructiveExtraTreesRegressor,
     ForestPathEncoder,
     LandmarkKernelFeatures,
     RecursiveSelectiveTransformer,
 )
 from featurewright.auto import AutoFeatures
 from featurewright.auto.originals import unique_names
-from featurewright.auto.parts import learn_part
+from featurewright.auto.parts import learn_part, raw_scores
 from featurewright.export import load, save, to_onnx, to_sql
 from featurewright.expressions.dialects import DIALECTS
 
@@ -109,9 +113,9 @@ def test_parts_of_every_kind():
         to_onnx(model)
 
 
-@pytest.mark.parametrize("method", ["scores", "votes", "formula votes"])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_scores(n_classes, method, tmp_path):
+def test_scores(n_classes, tmp_path):
+    """Scores of boosting and votes of trees, with formulas and without, in one model."""
     random = np.random.default_rng(0)
     X = random.normal(size=(240, 3)).round(2)
     X[::17, 1] = np.nan
@@ -119,8 +123,28 @@ def test_scores(n_classes, method, tmp_path):
     cuts = np.quantile(values, np.arange(1, n_classes) / max(1, n_classes))
     y = np.array(list("abc"))[np.searchsorted(cuts, values)] if n_classes else values
     frame = pl.DataFrame(X, schema=["a", "b'", "c"]).fill_nan(None)
-    model = AutoFeatures(methods=method, time_budget=600, cv=2, random_state=0).fit(frame, y)
-    assert model.best_method_ == method
+    model = AutoFeatures(methods=["batch"], time_budget=600, cv=2, random_state=0).fit(frame, y)
+    table = model.reader_.read(model, frame)
+    small = {"random_state": 0, "max_leaf_nodes": 8}
+    boosting, trees = (
+        (ConstructiveBoostingClassifier, ConstructiveExtraTreesClassifier)
+        if n_classes
+        else (ConstructiveBoostingRegressor, ConstructiveExtraTreesRegressor)
+    )
+    vote = "vote" if n_classes else "score"
+    for method, kind, learner in (
+        ("scores", "score", boosting(8, random_state=0)),
+        ("votes", vote, trees(8, search=None, **small)),
+        ("formula votes", vote, trees(8, **small)),
+    ):
+        learner.fit(table, y)
+        names = [f"{method} {k}" for k in range(raw_scores(learner, table).shape[1])]
+        part = learn_part(method, kind, table, transformer=learner, names=names)
+        model.parts_.append(part)
+        model.columns_ += part.columns
+    model.model_.fit(model.transform(frame), y)
+    with pytest.raises(ValueError, match="Scores and votes of trees"):
+        to_onnx(model)
     check(model, frame)
     save(model, tmp_path / "model.fw")
     again = load(tmp_path / "model.fw")
@@ -139,7 +163,7 @@ def test_every_midnight_and_hour_is_on_the_right_day(fitted):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_reads_its_own_text(fitted, dialect):
     if dialect == "bigquery":
-        with pytest.raises(ValueError, match="which names in BigQuery cannot have"):
+        with pytest.raises(ValueError, match="which names in bigquery cannot have"):
             to_sql(fitted, "t", dialect)
         frame = dated_frame()
         frame = frame.rename(dict(zip(frame.columns, "abcdefgh", strict=True)))
@@ -174,7 +198,9 @@ def test_times_of_day_and_durations():
     model.fit(long, np.arange(60) % 2)
     _, found = run(to_sql(model, "t", "duckdb", key=KEY), "duckdb", long)
     np.testing.assert_allclose(numbers(found), model.transform(long), rtol=1e-9)
-    with pytest.raises(ValueError, match="'clock' holds a duration, which sqlite"):
+    with pytest.raises(
+        ValueError, match="'clock' holds a duration, which can be read in duckdb and"
+    ):
         to_sql(model, "t", "sqlite")
 
 

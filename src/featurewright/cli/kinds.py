@@ -172,7 +172,7 @@ def refuse_absent(names: Iterable[str]) -> None:
 
 
 def _kept(series: pl.Series, kind: Kind, nulls: list[str], delimiter: str) -> pl.Series:
-    """Return one column the type it had in the fit."""
+    """Return a column with the type it had in the fit."""
     if kind is Kind.LABELS:
         if series.dtype == pl.Boolean or series.dtype.is_integer():
             return series.cast(pl.String)

@@ -138,7 +138,7 @@ def unpacking(path: Path) -> Iterator[None]:
 
 
 def text_rows(stream: BinaryIO, quote: bytes | None) -> Iterator[bytes]:
-    """Return a file block by block in UTF-8, each block ending where a row does."""
+    """Yield a file block by block in UTF-8, each block ending where a row does."""
     rest = b""
     for block in _utf8_blocks(stream):
         data = rest + block

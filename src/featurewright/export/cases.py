@@ -57,25 +57,22 @@ class Piece:
 
 def lower(graph: Graph, dialect: Dialect) -> Graph:
     """Replace scores, and places in trees, by steps that can be written as SQL."""
-    ensemble = graph.ensemble
-    if ensemble is None:
-        return graph
-    n_nodes = len(ensemble.forest.left)
+    n_nodes = sum(len(ensemble.forest.left) for ensemble in graph.ensembles)
     if n_nodes > MAX_NODES:
         raise ValueError(
             f"The model has {n_nodes} nodes, but at most {MAX_NODES} can be written as SQL; use "
             "fewer or smaller trees, or to_onnx."
         )
-    if not ensemble.drops_missing:  # where leaves are told by their number, they keep it
-        ensemble = replace(ensemble, forest=_by_value(ensemble.forest))
-    below = replace(graph, steps=[], outputs=[], ensemble=None, _places={})
+    below = replace(graph, steps=[], outputs=[], ensembles=[], _places={})
     moved: list[int] = []
-    maker = _Maker(below, ensemble, dialect, moved)
+    makers = [_Maker(below, ensemble, dialect, moved) for ensemble in graph.ensembles]
     for step in graph.steps:
         if step.op == "score":
-            moved.append(maker.score(step.data))
+            number, which = step.data
+            moved.append(makers[number].score(which))
         elif step.op == "place":
-            moved.append(maker.place(step.data))
+            number, tree = step.data
+            moved.append(makers[number].place(tree))
         else:
             moved.append(below.put(replace(step, args=tuple(moved[arg] for arg in step.args))))
     below.outputs = [(name, moved[step]) for name, step in graph.outputs]
@@ -91,6 +88,8 @@ class _Maker:
         self.graph, self.moved = graph, moved
         self.depth = dialect.max_tree_levels
         self.most_trees, self.most_nodes = dialect.max_layer_trees, dialect.max_layer_nodes
+        if not ensemble.drops_missing:  # where leaves are told by their number, they keep it
+            ensemble = replace(ensemble, forest=_by_value(ensemble.forest))
         self.ensemble, self.forest = ensemble, ensemble.forest
         self.places: dict[int, int] = {}
         self.scores: list[int] = []

@@ -35,8 +35,8 @@ class Step:
       bound), ``ratio``, ``largest``: plain arithmetic on values that are never missing;
     - ``quotient``: a ratio that is 0 for a zero divisor;
     - ``root``: the square root of the sum of squares;
-    - ``score``: one of the sums of an ensemble of trees (data: which one);
-    - ``place``: the leaf that a row reaches, as -1 - its number (data: the tree);
+    - ``score``: one of the sums of an ensemble of trees (data: the ensemble, which sum);
+    - ``place``: the leaf that a row reaches, as -1 - its number (data: the ensemble, the tree);
     - ``member``: whether a place lies in a range (data: that), missing where it is;
     - ``pick``: the label of the first operand that equals the last one (data: the labels);
     - ``number``: a constant (data: it).
@@ -97,7 +97,7 @@ class Graph:
     kinds: dict[str, str] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     outputs: list[tuple[str, int]] = field(default_factory=list)
-    ensemble: Ensemble | None = None
+    ensembles: list[Ensemble] = field(default_factory=list)
     _places: dict[Step, int] = field(default_factory=dict)
 
     def add(self, op: str, *args: int, data: Any = None) -> int:

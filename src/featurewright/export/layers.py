@@ -147,7 +147,7 @@ class Layers:
         return counts
 
     def _place(self) -> dict[int, int]:
-        """Return each column its layer: as late as possible, so that few are carried along."""
+        """Return the layer of each column: as late as possible, so that few are carried along."""
         chosen = set(self.named)
         needs = {i: self._needs(i, chosen) for i in self.named}
         earliest: dict[int, int] = {}

@@ -210,7 +210,7 @@ def _path_steps(graph: Graph, model: Any) -> list[int]:
     # Leaves from left to right: those below a node then have places that follow each other.
     forest = _relabelled(model.forest_, numbering.place)
     wide, graph.narrow = graph.narrow, True
-    graph.ensemble = Ensemble(forest, test_steps(graph, model), drops_missing=True)
+    graph.ensembles.append(Ensemble(forest, test_steps(graph, model), drops_missing=True))
     graph.narrow = wide
     first, last = _ranges(forest)
     sizes = np.diff(np.append(forest.roots, len(forest.left)))
@@ -220,13 +220,13 @@ def _path_steps(graph: Graph, model: Any) -> list[int]:
         nodes = nodes[np.sort(numbering.end)]
     steps = []
     for node in nodes.tolist():
-        place = graph.add("place", data=int(tree_of[node]))
+        place = graph.add("place", data=(len(graph.ensembles) - 1, int(tree_of[node])))
         steps.append(graph.add("member", place, data=(int(first[node]), int(last[node]))))
     return steps
 
 
 def _relabelled(forest: Forest, place: Any) -> Forest:
-    """Return the leaves of a forest other numbers."""
+    """Renumber the leaves of a forest."""
     leaf = forest.left < 0
     left = forest.left.copy()
     left[leaf] = -1 - place[-1 - left[leaf]]

@@ -62,8 +62,8 @@ def to_onnx(model: Any, *, output: str = "transform") -> Any:
     sheet = Sheet()
     onnx = sheet.onnx
     matrix = _inputs(sheet, graph)
-    if graph.ensemble is not None:
-        matrix = _scores(sheet, graph, matrix, graph.ensemble)
+    if graph.ensembles:
+        matrix = _scores(sheet, graph, matrix)
     results = _outputs(sheet, graph, matrix, output)
     table = onnx.helper.make_tensor_value_info(
         "X", onnx.TensorProto.DOUBLE, [None, graph.schema.n_columns]
@@ -90,12 +90,17 @@ def to_onnx(model: Any, *, output: str = "transform") -> Any:
 
 
 def _check_columns(graph: Graph) -> None:
-    """Refuse labels and dates, which a table of floats cannot hold, and paths of trees."""
+    """Refuse labels and dates, which a table of floats cannot hold, and columns of trees."""
     schema = graph.schema
     if any(step.op == "place" for step in graph.steps):
         raise ValueError(
             "Paths of trees have no ONNX form here; use to_sql, or AutoFeatures without the method "
             "'paths'."
+        )
+    if graph.ensembles and not graph.narrow:  # trees test float32, other columns are float64
+        raise ValueError(
+            "Scores and votes of trees beside other columns have no ONNX form here; use to_sql, or "
+            "AutoFeatures without such methods."
         )
     refused = [column.source for column in graph.derived if column.part != "value"]
     held = "dates or times"
@@ -121,7 +126,14 @@ def _inputs(sheet: Sheet, graph: Graph) -> Matrix:
     return matrix
 
 
-def _scores(sheet: Sheet, graph: Graph, matrix: Matrix, ensemble: Ensemble) -> Matrix:
+def _scores(sheet: Sheet, graph: Graph, matrix: Matrix) -> Matrix:
+    """Compute the scores of the ensemble, of which predictions are made."""
+    (ensemble,) = graph.ensembles
+    columns = {k: int(step.data[1]) for k, step in enumerate(graph.steps) if step.op == "score"}
+    return Matrix(sheet, graph, _sums(sheet, matrix, ensemble), columns, np.float64)
+
+
+def _sums(sheet: Sheet, matrix: Matrix, ensemble: Ensemble) -> str:
     """Compute what nodes test, let rows descend the trees, and add up what leaves say."""
     tests = sorted({test for test in ensemble.tests if test >= 0})
     matrix.compute(tests)
@@ -132,17 +144,14 @@ def _scores(sheet: Sheet, graph: Graph, matrix: Matrix, ensemble: Ensemble) -> M
     if n_values == 1:
         groups = np.arange(forest.n_trees) % ensemble.groups
         trees = _TreeNodes(ensemble, place, forest.values[:, 0], groups)
-        scores = trees.write(sheet, values)
-    else:
-        # Each tree gives the number of a leaf, with which its values are looked up.
-        trees = _TreeNodes(ensemble, place, np.arange(forest.n_leaves), np.arange(forest.n_trees))
-        leaves = trees.write(sheet, values)
-        found = sheet.add(
-            "Gather", sheet.constant(forest.values, np.float64), sheet.cast(leaves, np.int64)
-        )
-        scores = sheet.add("ReduceSum", found, sheet.constant([1], np.int64), keepdims=0)
-    columns = {k: int(step.data) for k, step in enumerate(graph.steps) if step.op == "score"}
-    return Matrix(sheet, graph, scores, columns, np.float64)
+        return trees.write(sheet, values)
+    # Each tree gives the number of a leaf, with which its values are looked up.
+    trees = _TreeNodes(ensemble, place, np.arange(forest.n_leaves), np.arange(forest.n_trees))
+    leaves = trees.write(sheet, values)
+    found = sheet.add(
+        "Gather", sheet.constant(forest.values, np.float64), sheet.cast(leaves, np.int64)
+    )
+    return sheet.add("ReduceSum", found, sheet.constant([1], np.int64), keepdims=0)
 
 
 def _outputs(sheet: Sheet, graph: Graph, matrix: Matrix, output: str) -> list[Any]:

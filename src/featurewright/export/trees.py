@@ -66,8 +66,10 @@ def tree_predictions(model: Any, output: str) -> Graph:
 def _sums(graph: Graph, model: Any) -> list[int]:
     """Return the sums over trees."""
     groups = model._groups if isinstance(model, BoostedTrees) else 1
-    graph.ensemble = Ensemble(model.forest_, test_steps(graph, model), groups)
-    return [graph.add("score", data=k) for k in range(graph.ensemble.n_scores)]
+    ensemble = Ensemble(model.forest_, test_steps(graph, model), groups)
+    graph.ensembles.append(ensemble)
+    number = len(graph.ensembles) - 1
+    return [graph.add("score", data=(number, k)) for k in range(ensemble.n_scores)]
 
 
 def _means(graph: Graph, model: Any, scores: list[int]) -> list[int]:

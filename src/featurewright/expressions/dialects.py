@@ -81,11 +81,12 @@ class Dialect:
     def check_names(self, names: Iterable[str]) -> None:
         """Refuse names that the database cannot have."""
         for name in names:
-            if any(sign in name for sign in self.forbidden_in_names):
-                raise ValueError(
-                    f"The name {name!r} holds a backtick, a backslash or a line break, which names "
-                    f"in {self.name} cannot have; rename the column."
-                )
+            for sign in self.forbidden_in_names:
+                if sign in name:
+                    raise ValueError(
+                        f"The name {name!r} holds {sign!r}, which names in {self.name} cannot "
+                        "have; rename the column."
+                    )
 
     def comparable_name(self, name: str) -> str:
         """Return what the database compares names by."""
