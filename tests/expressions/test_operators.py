@@ -22,6 +22,7 @@ from featurewright.expressions import (
     resolve_operators,
 )
 from featurewright.expressions.opcodes import FLOAT_MAX
+from featurewright.expressions.operators import BuiltInOperator
 
 NAN = float("nan")
 
@@ -208,6 +209,16 @@ def test_pickle_and_hash() -> None:
     assert len({own, again, OPERATORS["add"]}) == 2
     bound = Operator("bound", (Real,), Real, partial(ratio3, 1.0))
     assert pickle.loads(pickle.dumps(bound)).reference([1.0])[0] == 1 / 3
+
+
+def test_a_built_in_operator_is_stored_by_name() -> None:
+    row = OPERATORS["log"]
+    assert row.__getstate__() == {"name": "log"}
+    again = BuiltInOperator.__new__(BuiltInOperator)
+    again.__setstate__({"name": "log"})
+    assert again == row
+    assert hash(again) == hash(row)
+    assert again.sql is row.sql
 
 
 def test_lambda_works_and_copies_but_pickling_says_what_to_do() -> None:

@@ -350,6 +350,14 @@ class BuiltInOperator(Operator):
     def __post_init__(self) -> None:
         """Leave the checks to the tests of the table, which need not run in every process."""
 
+    def __getstate__(self) -> dict[str, str]:
+        """Return the name alone, for writers that know no `__reduce__`, such as skops."""
+        return {"name": self.name}
+
+    def __setstate__(self, state: dict[str, str]) -> None:
+        """Become the row of that name."""
+        vars(self).update(vars(BUILT_IN[state["name"]]))
+
 
 def register_operator(operator: Operator) -> Operator:
     """Make a user operator usable by its name.
