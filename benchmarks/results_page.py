@@ -1,92 +1,502 @@
-"""Write docs/results.md from the pages under docs/results: nothing in it is typed by hand."""
+"""Write docs/results.md, an index of claims: every number in it is read from a page of results."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from pages import PAGES, read_stamp
 
 TARGET = PAGES.parent / "results.md"
-# Chapters and their pages, in the order to read them; pages that are not named come last.
-CHAPTERS = {
+HOLDS, MIXED, FAILS, ABSENT = "holds", "mixed", "**fails**", "not measured"
+# Shares of comparisons that may be worse where "no worse" is claimed.
+WORSE_BY_CHANCE, WORSE_MIXED = 0.05, 0.2
+IN_COUNTS = "{1} better, {2} within noise, {3} worse"
+COUNTS = r"(\d+) better, (\d+) within noise, (\d+) worse"
+Rule = Callable[..., str]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence, where on a page it is measured, and how the measurement decides.
+
+    Attributes
+    ----------
+    page : str
+        Name of the page, without its ending.
+    text : str
+        What is claimed.
+    pattern : str
+        Regular expression of the place on the page. Its groups go to the rule.
+    rule : callable
+        From the groups of the first match to the verdict.
+    evidence : str
+        What is shown; {0} is the match, {1} its first group, {count} the number of matches.
+    """
+
+    page: str
+    text: str
+    pattern: str
+    rule: Rule
+    evidence: str = "{0}"
+
+    def judged(self, page: str) -> tuple[str, str]:
+        """Return the verdict and its evidence on the text of a page."""
+        matches = list(re.finditer(self.pattern, page, re.MULTILINE))
+        if not matches:
+            return ABSENT, ""
+        first = matches[0]
+        groups = [" ".join(group.split()) for group in first.groups(default="")]
+        shown = self.evidence.format(" ".join(first[0].split()), *groups, count=len(matches))
+        if self.rule is every:
+            return self.rule(*(match[1] for match in matches)), shown
+        return self.rule(*groups), shown
+
+
+def improves(better: str, same: str, worse: str) -> str:
+    """Judge "is better": some comparisons are, and none (or fewer) are worse."""
+    if int(better) <= int(worse):
+        return FAILS
+    return MIXED if int(worse) else HOLDS
+
+
+def no_worse(better: str, same: str, worse: str) -> str:
+    """Judge "is no worse" by the share of comparisons that are."""
+    share = int(worse) / (int(better) + int(same) + int(worse))
+    return HOLDS if share <= WORSE_BY_CHANCE else MIXED if share <= WORSE_MIXED else FAILS
+
+
+def wins(won: str, lost: str, tied: str) -> str:
+    """Judge "is better" by wins, losses and ties."""
+    return improves(won, tied, lost)
+
+
+def all_of(part: str, whole: str) -> str:
+    """Judge a number of cases out of all of them."""
+    return HOLDS if int(part) == int(whole) else MIXED if int(part) else FAILS
+
+
+def as_published(ours: str, sets: str, published: str) -> str:
+    """Judge a number of sets by the published number, or by most of the sets."""
+    enough = int(ours) >= int(published)
+    return HOLDS if enough else MIXED if 2 * int(ours) > int(sets) else FAILS
+
+
+def below(ours: str, theirs: str) -> str:
+    """Judge "is less than"."""
+    return HOLDS if float(ours) < float(theirs) else FAILS
+
+
+def at_most_one(number: str, *_: str) -> str:
+    """Judge a ratio that shall not be above one."""
+    return HOLDS if float(number) <= 1 else FAILS
+
+
+def share_of_gap(share: str, *_: str) -> str:
+    """Judge the share of a gap that was closed."""
+    return HOLDS if float(share) >= 1 else MIXED if float(share) >= 0.5 else FAILS
+
+
+def near_zero(mean: str, error: str) -> str:
+    """Judge "does not differ" by two standard errors."""
+    return HOLDS if abs(float(mean)) <= 2 * float(error) else FAILS
+
+
+def near_one(mean: str, error: str, *_: str) -> str:
+    """Judge a ratio that shall be one, by two standard errors."""
+    return near_zero(str(float(mean) - 1), error)
+
+
+def said(word: str) -> str:
+    """Judge by what the page says of a published finding."""
+    return HOLDS if word in ("so", "is", "pass") else FAILS
+
+
+def every(*values: str) -> str:
+    """Judge that all rows of a table agree."""
+    return HOLDS if set(values) <= {"0", "yes"} else FAILS
+
+
+def kept_for_nothing(kept: str, fits: str) -> str:
+    """Judge how often something was kept where there is nothing to find."""
+    return no_worse("0", str(int(fits) - int(kept)), kept)
+
+
+def bar(page: str, text: str, work: str) -> Claim:
+    """Return the claim that one line of a table of speed bars meets its bar."""
+    row = rf"^\| {re.escape(work)}[^|]*\|([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\| *(pass|MISSED) *\|$"
+    return Claim(page, text, row, lambda *cells: said(cells[-1]), "{3} (bar: {4})")
+
+
+def faster(text: str, work: str) -> Claim:
+    """Return the claim that ours takes less time than a peer."""
+    row = rf"^\| {re.escape(work)} *\|([^|]*)\|([^|]*)\| *([\d.]+)×"
+    return Claim(
+        "speed_peers", text, row, lambda ours, theirs, ratio: at_most_one(ratio), "{3} times"
+    )
+
+
+def fct(text: str, compared: str) -> Claim:
+    """Return a claim about wins, losses and ties of feature construction trees."""
+    row = rf"^\| {re.escape(compared)} *\| *([\d-]+) \((\d+)-(\d+)-(\d+)\) *\| *([^|]*)\|"
+    return Claim(
+        "fctree",
+        text,
+        row,
+        lambda all_pairs, won, lost, tied, published: wins(won, lost, tied),
+        "{2} wins, {3} losses, {4} ties beyond noise (all: {1}; published: {5})",
+    )
+
+
+CHAPTERS: dict[str, tuple[Claim, ...]] = {
     "The publications": (
-        *("constructive", "constructive_fresh", "budget", "paths", "fctree", "recursive"),
-        "landmarks",
+        *(
+            Claim(
+                "constructive",
+                f"Construction lowers the error of {learners}",
+                rf"- {name}: construction is {COUNTS}",
+                improves,
+                IN_COUNTS,
+            )
+            for name, learners in (
+                ("tree", "single trees"),
+                ("RF", "random forests"),
+                ("ET", "Extra-Trees"),
+                ("stumps", "boosted stumps"),
+                ("depth 3", "boosted trees of depth 3"),
+            )
+        ),
+        *(
+            Claim(
+                page,
+                text,
+                rf"Beside the published errors: {COUNTS}",
+                no_worse,
+                IN_COUNTS,
+            )
+            for page, text in (
+                ("constructive", "Trees that construct: errors no higher than published"),
+                ("constructive_fresh", "The same on fresh samples"),
+            )
+        ),
+        *(
+            Claim(
+                "constructive",
+                f"Plain {learners} err no more than scikit-learn's",
+                rf"Plain {name} beside scikit-learn's on the same splits: {COUNTS}",
+                no_worse,
+                IN_COUNTS,
+            )
+            for name, learners in (
+                ("tree with Gini", "trees (Gini)"),
+                ("RF with Gini", "forests (Gini)"),
+                ("ET with Gini", "Extra-Trees (Gini)"),
+                ("tree", "trees (our criterion)"),
+                ("RF", "forests (our criterion)"),
+                ("ET", "Extra-Trees (our criterion)"),
+            )
+        ),
+        *(
+            Claim(
+                "budget", text, rf"(?<=- {name}: ).*Published: [^;]*; here (\w+)", said, "here {1}"
+            )
+            for name, text in (
+                ("single tree", "Every larger budget helps single trees"),
+                ("Extra-Trees", "Extra-Trees are best with 0.1 to 10 candidates a column"),
+                ("boosted stumps", "The smallest budget helps boosted stumps"),
+            )
+        ),
+        *(
+            Claim(
+                "budget",
+                f"Five symbols are a fair size of formulas for {learners}",
+                rf"- {name}: .* with D .*the least ([\d.]+) with D (\d+)\. D 5 (is not|is)",
+                lambda least, size, word: said(word),
+                "D 5 {3} within 3% of the least error (D {2})",
+            )
+            for name, learners in (
+                ("single tree", "single trees"),
+                ("Extra-Trees", "Extra-Trees"),
+                ("boosted stumps", "boosted stumps"),
+            )
+        ),
+        Claim(
+            "paths",
+            "Paths help a linear SVM",
+            rf"Paths against original columns, area under the curve: {COUNTS}",
+            improves,
+            IN_COUNTS,
+        ),
+        Claim(
+            "paths",
+            "Paths help the nearest neighbour",
+            rf"Paths are {COUNTS} on \d+ sets",
+            improves,
+            IN_COUNTS,
+        ),
+        Claim(
+            "paths",
+            "The path kernel is better aligned with the classes",
+            rf"Paths without roots against original columns, alignment: {COUNTS}",
+            improves,
+            IN_COUNTS,
+        ),
+        Claim(
+            "paths",
+            "Paths help ML-kNN on sets with several labels",
+            r"Paths are better on (\d+) of (\d+) sets[^;]*; published: (\d+) of \d+",
+            as_published,
+        ),
+        *(
+            fct(f"{text}, {kind}", f"{compared}, {kind}")
+            for kind in ("balanced", "skewed")
+            for text, compared in (
+                ("FCT columns beat the original ones", "FCT against original"),
+                ("FCT columns beat TFC's", "FCT against TFC"),
+                ("Learned weights help FCTree", "FCTree against FCTree without weighting"),
+                ("FCTree itself beats an SVM", "FCTree itself against SVM on original"),
+            )
+        ),
+        Claim(
+            "fctree",
+            "The cost of FCTree grows slower with columns than the batch constructor's",
+            r"FCTree grows with the power ([\d.]+) of\s+the columns, that of BatchConstructor "
+            r"with the power (\d+\.\d+)",
+            below,
+            "power {1} against {2}",
+        ),
+        *(
+            Claim(
+                "recursive",
+                f"The best recursion has a lower log loss than {others}",
+                rf"Beside {others}, the best recursion is lower on (\d+) of (\d+) sets "
+                r"\(published: (\d+)\)",
+                as_published,
+                "lower on {1} of {2} sets (published: {3})",
+            )
+            for others in ("the original columns", "the best PCA", "LDA")
+        ),
+        *(
+            Claim(
+                "landmarks",
+                f"Kernel features lower the error of {learners}",
+                rf"- {name}: kernel features are {COUNTS}",
+                improves,
+                IN_COUNTS,
+            )
+            for name, learners in (
+                ("subspace", "random subspaces"),
+                ("bagging", "bagging"),
+                (r"AdaBoost\.M1", "AdaBoost.M1"),
+                ("forest", "forests"),
+            )
+        ),
+        Claim(
+            "landmarks",
+            "Kernel features: errors no higher than published",
+            rf"Beside the published errors: {COUNTS}",
+            no_worse,
+            IN_COUNTS,
+        ),
     ),
-    "Speed": ("speed", "speed_growth", "speed_paths", "speed_landmarks", "speed_peers"),
-    "Accuracy beside others": ("compare_features", "learners"),
-    "AutoFeatures": ("auto_gap", "auto_mixed", "auto_noise"),
+    "Speed": (
+        *(
+            Claim(page, text, r"(\d+) of (\d+) bars hold", all_of)
+            for page, text in (
+                ("speed", "All bars beside scikit-learn hold"),
+                ("speed_growth", "All bars of a first fit hold"),
+                ("speed_paths", "All bars of path encodings hold"),
+                ("speed_landmarks", "All bars of kernel features hold"),
+            )
+        ),
+        *(
+            bar(page, text, work)
+            for page, text, work in (
+                ("speed", "Import, against sklearn.ensemble", "import, against"),
+                (
+                    "speed",
+                    "Fit of a plain forest, of scikit-learn's time",
+                    "plain forest, 100k × 50, 1 thread: fit",
+                ),
+                (
+                    "speed",
+                    "Fit of plain Extra-Trees, of scikit-learn's time",
+                    "plain Extra-Trees, 100k × 50, 1 thread: fit",
+                ),
+                (
+                    "speed",
+                    "Extra-Trees that construct, of a plain random forest's time",
+                    "Extra-Trees, K = 10f, D = 5, against plain sklearn RF, 1 thread",
+                ),
+                (
+                    "speed",
+                    "A forest that constructs, of a plain random forest's time",
+                    "forest, K = 10f, D = 5, against plain sklearn RF, 1 thread",
+                ),
+                (
+                    "speed",
+                    "Peak memory at a million rows, of the data",
+                    "one tree, 10k → 1M rows, search=random: peak memory",
+                ),
+                (
+                    "speed_growth",
+                    "First fit with nothing compiled",
+                    "import and first fit of a process, with nothing compiled",
+                ),
+                (
+                    "speed_growth",
+                    "First fit of a later process",
+                    "import and first fit of a process, with the engine compiled before",
+                ),
+                ("speed_paths", "Path encoding against decision_path", "path encoding, "),
+                ("speed_paths", "Path kernel against the product", "path kernel, "),
+            )
+        ),
+        *(
+            faster(
+                f"Our {ours} takes less time than {theirs}", f"our {ours} against {peer}, 1000 rows"
+            )
+            for ours in ("forest", "AutoFeatures")
+            for theirs, peer in (("gplearn", "gplearn"), ("OpenFE", "openfe"))
+        ),
+        Claim(
+            "halving",
+            "Halving candidates costs no accuracy",
+            rf"- Start auto: error {COUNTS}[^,]*, at ([\d.]+) times the time",
+            lambda better, same, worse, time: no_worse(better, same, worse),
+            "{1} better, {2} within noise, {3} worse, at {4} times the time",
+        ),
+        Claim(
+            "boosting_budget",
+            "The default budget of boosting costs no accuracy",
+            r"## The other half\s+\|.*\n\|.*\n\| auto +\| *([\d.]+) ± ([\d.]+) \|.*\| *([\d.]+) ±",
+            near_one,
+            "error {1} ± {2} times, at {3} times the time",
+        ),
+    ),
+    "Accuracy beside others": (
+        *(
+            Claim(
+                "compare_features",
+                f"AutoFeatures ranks before the best peer under {model}",
+                rf"^{name}: mean rank of AutoFeatures ([\d.]+), of the best peer, (\w+), ([\d.]+)",
+                lambda ours, peer, theirs: below(ours, theirs),
+                "mean rank {1}, {2} {3}",
+            )
+            for name, model in (
+                ("Linear model", "a linear model"),
+                ("Five nearest neighbours", "nearest neighbours"),
+                ("Boosting", "boosting"),
+            )
+        ),
+        *(
+            Claim(
+                "learners",
+                f"Our {ours} ranks before the best of the others",
+                rf"our {ours} alone among the others: mean rank ([\d.]+) on \d+ sets; "
+                r"the best other, ([\w ]+), has (\d+\.\d+)",
+                lambda ours, name, theirs: below(ours, theirs),
+                "mean rank {1}, {2} {3}",
+            )
+            for ours in ("boosting", "Extra-Trees", "forest")
+        ),
+        *(
+            Claim(
+                "learners",
+                f"Our {ours} takes no longer than {theirs}",
+                rf"our {ours}: ([\d.]+) times as long as {theirs}",
+                at_most_one,
+                "{1} times as long",
+            )
+            for ours, theirs in (
+                ("boosting", "sklearn HGB"),
+                ("boosting", "LightGBM"),
+                ("Extra-Trees", "sklearn ET"),
+                ("forest", "sklearn RF"),
+            )
+        ),
+    ),
+    "AutoFeatures": (
+        *(
+            Claim(
+                "auto_gap",
+                f"{title} take a linear model as far as the best tree ensemble",
+                rf"{name}: mean share ([\d.]+), median ([\d.]+), over (\d+) sets",
+                share_of_gap,
+                "mean share of the gap {1} over {3} sets",
+            )
+            for name, title in (("50 formulas", "50 formulas"), ("all methods", "All methods"))
+        ),
+        Claim("auto_mixed", "It makes estimators better, none worse", COUNTS, improves),
+        Claim(
+            "auto_mixed",
+            "The gain it claims is the gain on new rows",
+            r"claimed minus real (-?[\d.]+) ± ([\d.]+)",
+            near_zero,
+        ),
+        Claim(
+            "auto_noise",
+            "It keeps nothing where there is nothing to find",
+            r"Columns were kept for nothing in (\d+) of (\d+) fits",
+            kept_for_nothing,
+            "kept something in {1} of {2} fits",
+        ),
+    ),
+    "Exports": (
+        Claim(
+            "exports",
+            "SQL and ONNX agree with the model on every row",
+            r"\| *(?:duckdb|sqlite|onnx) \|.*\| *(\d+) \|$",
+            every,
+            "{count} exports compared",
+        ),
+        Claim(
+            "files",
+            "A model that was saved and loaded is the same to the last bit",
+            r"ms \| *(yes|no) \|$",
+            every,
+            "{count} models compared",
+        ),
+    ),
 }
-# What stands on top of everything: the sentences of a page that one of these matches.
-FINDINGS = {
-    "constructive": r"Beside the published errors: [^.]*\.|Plain .*? beside scikit-learn's [^.]*\.",
-    "paths": r"Paths[\w ]* against original columns[^:]*: [^.]*\.",
-    "fctree": r"FCT against original, \w+: .*(?=\.)",
-    "recursive": r"Beside [^,]*, the best recursion is lower on [^)]*\)",
-    "landmarks": (r"[\w. ]+: kernel features are [^;]*(?=;)|Beside the published errors: [^.]*\."),
-    "speed": r"\d+ of \d+ bars hold",
-    "speed_growth": r"\d+ of \d+ bars hold",
-    "speed_paths": r"\d+ of \d+ bars hold",
-    "speed_landmarks": r"\d+ of \d+ bars hold",
-    "compare_features": r"[\w ]+: mean rank of AutoFeatures .*(?=\.)",
-    "learners": r"our [\w-]+ alone among the others: .*",
-    "auto_gap": r"(?:50 formulas|all methods): mean share .*(?=\.)",
-    "auto_noise": r"Columns were kept for nothing in .*|Nothing was kept in any of .*",
-    "auto_mixed": r"\d+ better, \d+ within noise, \d+ worse|claimed minus real .*(?=\.)",
-}
-WORDS = """Words and signs of the tables: RF is a random forest, ET Extra-Trees, HGB scikit-learn's
-histogram gradient boosting; K is the search budget (candidates at each node), D the most symbols of
-a formula, n in a budget such as 10n and f the number of columns; RST is recursive selective
-transformation, FCT the feature construction tree, TFC all operators on all pairs of columns;
-"better" and "worse" mean by more than two standard errors, everything else is "within noise"."""
-LAST = "More measurements"
-UNKNOWN = "not recorded"
+HEAD = """# Results
+
+An index of claims, written by `python benchmarks/results_page.py` from the pages under
+docs/results, which the benchmarks write: `make papers`, `make bench` and `make compare`, each with
+`SIZE=full` for the large size. Every measured number is read from the page that its line links to.
+A page ends with its run: size, date, command, machine and versions; a "custom" run has sizes of its
+own, which its command says. A page of a large run is not replaced by a small one.
+
+"Better" and "worse" mean by more than two standard errors, everything else is "within noise". A
+claim that something is better *holds* if none is worse and is *mixed* if fewer are worse than
+better. A claim that something is no worse holds if at most 5% of the comparisons are worse and is
+mixed up to 20%. A claim about a bar or a mean rank holds or *fails*; whether ranks differ by more
+than chance is on the pages. FCT is the feature construction tree, TFC all operators on all pairs of
+columns, HGB scikit-learn's histogram gradient boosting, RF a random forest, ET Extra-Trees."""
 
 
-def chapters(folder: Path) -> dict[str, list[Path]]:
-    """Sort the pages of a folder into chapters; empty chapters are left out."""
-    there = {path.stem: path for path in sorted(folder.glob("*.md"))}
-    found = {
-        title: [there.pop(name) for name in names if name in there]
-        for title, names in CHAPTERS.items()
-    }
-    found[LAST] = list(there.values())
-    return {title: pages for title, pages in found.items() if pages}
+def reservations(text: str) -> str:
+    """Return what a page says about results that are missing or of other code."""
+    older = re.search(r"^(\d+) results? comes? from other code", text, re.MULTILINE)
+    parts = [f"{older[1]} results of older code"] if older else []
+    if re.search(r"^Not complete:", text, re.MULTILINE):
+        parts.append("not complete")
+    return "".join(f"; {part}" for part in parts)
 
 
-def title_of(text: str) -> str:
-    """Give the first heading of a page."""
-    found = re.search(r"^# (.+)$", text, re.MULTILINE)
-    return found[1] if found else "Untitled"
-
-
-def anchor(title: str) -> str:
-    """Give the address of a heading within a page."""
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
-
-
-def moved(text: str, folder: str) -> str:
-    """Lower the headings of a page by two and point its pictures to its folder."""
-    lines, fenced = [], False
-    for line in text.splitlines():
-        fenced ^= line.startswith("```")
-        lines.append(f"##{line}" if not fenced and re.match(r"#+ ", line) else line)
-    return re.sub(r"(!\[[^\]]*\]\()(?!https?:)([^)]+\))", rf"\1{folder}/\2", "\n".join(lines))
-
-
-def findings(name: str, text: str) -> str:
-    """Give the sentences of a page that sum it up, as one; "" where there are none."""
-    if name not in FINDINGS:
-        return ""
-    found = re.findall(FINDINGS[name], text)
-    return "; ".join(sentence.strip().rstrip(".") for sentence in found)
+def source(name: str, text: str, folder: Path) -> str:
+    """Return the link to a page, with the size and date of its run."""
+    stamp = read_stamp(text)
+    run = f"{stamp['size']}, {stamp['date']}" if stamp else "run not recorded"
+    return f"[{name}]({folder.name}/{name}.md) ({run}{reservations(text)})"
 
 
 def build(folder: Path = PAGES) -> str:
-    """Put the page together.
+    """Return the index.
 
     Parameters
     ----------
@@ -98,41 +508,27 @@ def build(folder: Path = PAGES) -> str:
     str
         Markdown; the same for the same pages.
     """
-    contents, bodies, machines, short = [], [], [], []
-    for chapter, paths in chapters(folder).items():
-        contents.append(f"\n**{chapter}**\n")
-        bodies.append(f"## {chapter}")
-        for path in paths:
-            text = path.read_text(encoding="utf-8").rstrip()
-            stamp = read_stamp(text)
-            if stamp and stamp["machine"] not in machines:
-                machines.append(stamp["machine"])
-            size = f"{stamp['size']} run, {stamp['date']}" if stamp else f"run {UNKNOWN}"
-            title = title_of(text)
-            contents.append(
-                f"- [{title}](#{anchor(title)}): {size}, [alone]({folder.name}/{path.name})"
-            )
-            bodies.append(moved(text, folder.name))
-            if said := findings(path.stem, text):
-                short.append(f"- [{title}](#{anchor(title)}): {said}.")
-    machine = "\n".join(f"- {found}" for found in machines) or f"- {UNKNOWN}"
-    head = """# Results
-
-Written by `python benchmarks/results_page.py` from the pages under docs/results, which the
-benchmarks write: `make papers`, `make bench` and `make compare`, each with `SIZE=full` for the
-large size. Every page ends with its run: size, date, command, machine and versions; a "custom" run
-has sizes of its own, which its command says. A page of a large run is not replaced by a small
-one."""
-    parts = [head]
-    if short:
-        parts.append("In short, in the words of the pages:\n\n" + "\n".join(short))
-    parts += [WORDS, f"Machines and versions:\n\n{machine}", "\n".join(contents).strip()]
-    parts += bodies
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md"))}
+    parts = [HEAD]
+    for chapter, claims in CHAPTERS.items():
+        rows = [
+            f"| {claim.text} | {verdict} | {shown} | {source(claim.page, text, folder)} |"
+            for claim in claims
+            if (text := pages.get(claim.page)) is not None
+            for verdict, shown in [claim.judged(text)]
+        ]
+        if rows:
+            table = ["| claim | verdict | measured | page |", "|---|---|---|---|", *rows]
+            parts.append("\n".join([f"## {chapter}", "", *table]))
+    indexed = {claim.page for claims in CHAPTERS.values() for claim in claims}
+    if others := [name for name in pages if name not in indexed]:
+        lines = [f"- {source(name, pages[name], folder)}" for name in others]
+        parts.append("\n".join(["## Without a claim", "", *lines]))
     return "\n\n".join(parts) + "\n"
 
 
 def write_results(folder: Path = PAGES, target: Path = TARGET) -> None:
-    """Write the page, by a name of its own first."""
+    """Write the index, by a name of its own first."""
     part = target.with_name(f"{target.name}.part")
     part.write_text(build(folder), encoding="utf-8")
     part.replace(target)

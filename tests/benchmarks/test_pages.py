@@ -1,4 +1,4 @@
-"""Pages of results: stamps, sizes, and the page of all of them."""
+"""Pages of results: stamps, sizes, and the index of claims."""
 
 from __future__ import annotations
 
@@ -103,34 +103,56 @@ def test_settle_page(tmp_path, monkeypatch):
 def folder(tmp_path):
     found = tmp_path / "results"
     found.mkdir()
-    (found / "speed.md").write_text(f"# Speed\n\n## Part\n\n![x](s.png)\n\n{stamp('full', 'c')}\n")
-    (found / "paths.md").write_text("# Paths\n\n```\n# not a heading\n```\n")
+    row = "| import, against sklearn.ensemble | 2 s | 1 s | 2.00× | ≤ 1.3× | MISSED |"
+    (found / "speed.md").write_text(
+        f"# Speed\n\n{row}\n\n4 of 9 bars hold.\n\n{stamp('full', 'c')}\n"
+    )
+    (found / "auto_mixed.md").write_text(
+        "# Mixed\n\n5 better, 2 within noise, 0 worse.\n\n"
+        "3 results come from other code than today's.\n"
+    )
     (found / "zoo.md").write_text("# Zoo\n")
     return found
 
 
-def test_the_page_of_all(folder):
+def test_the_index_of_claims(folder):
     text = results_page.build(folder)
     assert text == results_page.build(folder)
     chapters = re.findall(r"^## (.+)$", text, re.MULTILINE)
-    assert chapters == ["The publications", "Speed", "More measurements"]
-    assert re.findall(r"^#{3,} .+$", text, re.MULTILINE) == [
-        "### Paths",
-        "### Speed",
-        "#### Part",
-        "### Zoo",
-    ]
-    assert "\n# not a heading\n" in text
-    assert "![x](results/s.png)" in text
-    assert "- [Speed](#speed): full run" in text
-    assert "- [Paths](#paths): run not recorded" in text
-    assert machine() in text
+    assert chapters == ["Speed", "AutoFeatures", "Without a claim"]
+    assert "| mixed | 4 of 9 bars hold | [speed](results/speed.md) (full, " in text
+    assert "| **fails** | 2.00× (bar: ≤ 1.3×) | [speed]" in text
+    assert (
+        "| holds | 5 better, 2 within noise, 0 worse "
+        "| [auto_mixed](results/auto_mixed.md) (run not recorded; 3 results of older code) |"
+        in text
+    )
+    assert "| not measured |  | [auto_mixed]" in text
+    assert "- [zoo](results/zoo.md) (run not recorded)" in text
     target = folder.parent / "results.md"
     results_page.write_results(folder, target)
     assert target.read_text() == text
 
 
-def test_the_page_of_this_repository_is_up_to_date():
+@pytest.mark.parametrize(
+    ("verdict", "expected"),
+    [
+        (results_page.improves("3", "7", "0"), "holds"),
+        (results_page.improves("3", "6", "1"), "mixed"),
+        (results_page.improves("0", "10", "0"), "**fails**"),
+        (results_page.no_worse("0", "95", "5"), "holds"),
+        (results_page.no_worse("0", "8", "2"), "mixed"),
+        (results_page.no_worse("0", "7", "3"), "**fails**"),
+        (results_page.as_published("5", "8", "7"), "mixed"),
+        (results_page.near_zero("-0.3", "0.1"), "**fails**"),
+        (results_page.every("0", "0", "1"), "**fails**"),
+    ],
+)
+def test_rules_of_verdicts(verdict, expected):
+    assert verdict == expected
+
+
+def test_the_index_of_this_repository_is_up_to_date():
     written = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     assert written == results_page.build(), "run: python benchmarks/results_page.py"
 
@@ -154,7 +176,7 @@ def test_plots_of_this_repository_are_small():
         assert path.stat().st_size < 100_000, path.name
 
 
-@pytest.mark.parametrize("name", results_page.FINDINGS)
-def test_the_findings_of_this_repository_are_found(name):
-    text = (ROOT / "docs" / "results" / f"{name}.md").read_text(encoding="utf-8")
-    assert re.search(r"\d", results_page.findings(name, text))
+def test_every_claim_is_measured_in_this_repository():
+    text = results_page.build()
+    assert results_page.ABSENT not in text
+    assert "## Without a claim" not in text

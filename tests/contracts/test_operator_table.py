@@ -29,7 +29,8 @@ from featurewright.expressions import (
 from featurewright.expressions.numbers import number_code, number_text
 from featurewright.expressions.opcodes import FLOAT_MAX
 from featurewright.expressions.operators import Brackets, Infix, Magnitude, Prefix
-from featurewright.expressions.sql_form import DIALECTS, sql_of
+from featurewright.expressions.dialects import DIALECTS
+from featurewright.expressions.sql_form import sql_of
 from featurewright.tables import Schema, encode, learn_schema
 
 HOSTILE = [0.0, -0.0, 1.0, -2.5, 1e30, -1e30, 1e-30, 3.4e38, 1e-300, 81.0, -800.0, None]
