@@ -20,7 +20,7 @@ from tests.naive import split as naive
 from tests.naive.criteria import CLASS_CRITERIA
 from tests.naive.streams import Stream
 
-from featurewright.engine.buffers import EXACT_ROWS, THRESHOLDS
+from featurewright.engine.buffers import MAX_EXACT_ROWS, N_THRESHOLDS
 from featurewright.engine.criteria import SQUARES, is_entropy
 from featurewright.engine.split import refine_threshold, score_values
 
@@ -101,7 +101,7 @@ class Case:
         return max(self.close["abs"], self.close["rel"] * abs(score))
 
     @property
-    def is_quick(self) -> bool:
+    def takes_fast_path(self) -> bool:
         """Whether classes are packed, or there is one number, and no split is forbidden."""
         settings = self.settings
         if settings["by_class"]:
@@ -115,7 +115,7 @@ class Case:
     def sampled_values(self) -> np.ndarray:
         """Give the smallest value and those of a few rows, one in every stretch of rows."""
         n = len(self.x)
-        count = min(n, 2 * THRESHOLDS if n <= EXACT_ROWS else THRESHOLDS)
+        count = min(n, 2 * N_THRESHOLDS if n <= MAX_EXACT_ROWS else N_THRESHOLDS)
         bits = Stream(int(self.state["random"])).bits()
         jitter = [((bits >> t) & 0xFFFF) * (n // count) >> 16 for t in range(count)]
         places = [t * n // count + jitter[t] for t in range(1, count)]

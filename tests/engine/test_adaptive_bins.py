@@ -15,7 +15,7 @@ from tests.engine.workbench import make_state
 from tests.naive import bins as naive
 
 from featurewright import ConstructiveBoostingClassifier
-from featurewright.engine.binning import clipped_range, clump_codes, find_clumps
+from featurewright.engine.binning import adaptive_codes, clipped_range, find_dense_spans
 from featurewright.engine.buffers import MAX_BINS, SAMPLE_ROWS
 
 RNG = np.random.default_rng(0)
@@ -36,7 +36,7 @@ def marks_of(x, low, high):
     """Run the kernel on a column and a range."""
     state, marks = make_state(), np.zeros(SAMPLE_ROWS, np.float32)
     state["low"], state["high"] = low, high
-    count = find_clumps(as_values(x), 0, len(x), state, marks)
+    count = find_dense_spans(as_values(x), 0, len(x), state, marks)
     return marks[:count], state
 
 
@@ -57,7 +57,7 @@ def test_marks(x):
     if not low < high:
         return
     step = len(x) // SAMPLE_ROWS
-    expected = naive.clump_marks(x[: SAMPLE_ROWS * step : step], low, high)
+    expected = naive.dense_marks(x[: SAMPLE_ROWS * step : step], low, high)
     np.testing.assert_array_equal(marks_of(x, low, high)[0], expected)
 
 
@@ -71,9 +71,9 @@ def test_codes(x, marks):
     state["low"], state["high"] = marks[0] - np.float32(1), marks[-1] + np.float32(1)
     codes = room_for_codes(len(x))
     bins = np.int64(MAX_BINS)
-    clump_codes(as_values(x), 0, len(x), state, marks, len(marks), bins, codes)
+    adaptive_codes(as_values(x), 0, len(x), state, marks, len(marks), bins, codes)
     actual, known = codes[: len(x)].astype(np.int64), ~np.isnan(x)
-    expected = naive.clump_codes(x, float(state["low"]), float(state["high"]), marks, MAX_BINS)
+    expected = naive.adaptive_codes(x, float(state["low"]), float(state["high"]), marks, MAX_BINS)
     np.testing.assert_array_equal(actual[~known], MAX_BINS)
     assert np.abs(actual - expected)[known].max(initial=0) <= 1
     assert (np.diff(actual[known][np.argsort(x[known], kind="stable")]) >= 0).all()
@@ -87,7 +87,7 @@ def test_every_clump_has_many_bins(factor):
     marks, state = marks_of(x, state["low"], state["high"])
     codes = room_for_codes(len(x))
     bins = np.int64(MAX_BINS)
-    clump_codes(as_values(x), 0, len(x), state, marks, len(marks), bins, codes)
+    adaptive_codes(as_values(x), 0, len(x), state, marks, len(marks), bins, codes)
     for clump in range(3):
         inside = np.abs(x / np.float32(factor) - 0.45 * clump - 0.02) < 0.03
         assert len(np.unique(codes[: len(x)][inside])) > 20

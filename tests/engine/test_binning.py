@@ -11,7 +11,7 @@ from tests.engine.workbench import as_values, make_state
 from tests.naive import bins as naive
 
 from featurewright.engine.binning import (
-    QUARTERED_ROWS,
+    QUARTERS_MIN_ROWS,
     accumulate,
     add_to_bins,
     bin_edges,
@@ -27,7 +27,7 @@ from featurewright.engine.binning import (
     threshold_after,
     value_range,
 )
-from featurewright.engine.buffers import EXACT_ROWS, LANES, MAX_BINS
+from featurewright.engine.buffers import LANES, MAX_BINS, MAX_EXACT_ROWS
 
 LARGEST = float(np.finfo(np.float32).max)
 numbers = st.one_of(
@@ -72,11 +72,11 @@ def test_value_range_of_zeros_of_both_signs_is_empty():
     assert not state["low"] < state["high"]
 
 
-@given(columns(with_missing, largest=EXACT_ROWS))
+@given(columns(with_missing, largest=MAX_EXACT_ROWS))
 def test_rank_codes(x):
     n_bins = (len(x) + 3) // 4 * 4
     codes = room_for_codes(len(x))
-    rank_codes(as_values(x), 0, len(x), n_bins, np.empty(EXACT_ROWS, np.int32), codes)
+    rank_codes(as_values(x), 0, len(x), n_bins, np.empty(MAX_EXACT_ROWS, np.int32), codes)
     np.testing.assert_array_equal(codes[: len(x)], naive.rank_codes(x, n_bins))
 
 
@@ -268,7 +268,7 @@ def test_running_sums_after_the_last_filled_bin_equal_the_total(seed, n_bins):
 
 @given(
     st.integers(0, 10**6),
-    st.sampled_from([1, 80, QUARTERED_ROWS, QUARTERED_ROWS + 3, 1000]),
+    st.sampled_from([1, 80, QUARTERS_MIN_ROWS, QUARTERS_MIN_ROWS + 3, 1000]),
     st.sampled_from([np.float32, np.int64]),
     st.sampled_from([0.0, 0.9]),
 )
@@ -284,7 +284,7 @@ def test_bins_add_up_weights(seed, n, kind, zeros):
     np.testing.assert_array_equal(bins, expected)
 
 
-@given(columns(with_missing, 2, EXACT_ROWS), st.data())
+@given(columns(with_missing, 2, MAX_EXACT_ROWS), st.data())
 def test_thresholds_separate_strictly(x, data):
     codes = room_for_codes(len(x))
     codes[: len(x)] = naive.rank_codes(x, 200)

@@ -11,7 +11,13 @@ from tests.engine.workbench import as_values, make_state
 from tests.naive.streams import Stream
 
 from featurewright.engine.criteria import INFORMATION, SQUARES
-from featurewright.engine.growth import COPIES_PER_ROW, Places, Sample, grow_one, order_rows
+from featurewright.engine.growth import (
+    COPIES_PER_ROW,
+    RowPlacement,
+    RowSample,
+    grow_one,
+    order_rows,
+)
 from featurewright.engine.partition import partition_rows_both_ways
 from featurewright.engine.threads import Halt
 
@@ -60,11 +66,11 @@ def grown_with_missing(share: float, *, by_class: bool = True, **changes) -> tup
     holes = np.random.default_rng(3).random(job.matrix.shape) < share
     job.matrix[holes] = np.nan
     job.columns[...] = job.matrix.T
-    tree, places = grow_one(job, Sample(order_rows(job.target), None), 7, Halt())
+    tree, places = grow_one(job, RowSample(order_rows(job.target), None), 7, Halt())
     return job, tree, places
 
 
-def rows_of(places: Places, node: int) -> np.ndarray:
+def rows_of(places: RowPlacement, node: int) -> np.ndarray:
     return places.row_ids[places.start[node] : places.start[node] + places.size[node]]
 
 

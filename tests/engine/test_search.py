@@ -79,7 +79,7 @@ class Scene:
 
     @property
     def candidates(self) -> list[list[int]]:
-        programs = self.node.buffers.found.programs[: self.state["scored"]]
+        programs = self.node.buffers.candidates.programs[: self.state["scored"]]
         return [symbols_of(program) for program in programs]
 
     def score(
@@ -96,7 +96,7 @@ class Scene:
         padded = np.concatenate([values, np.full(32, values[-1], np.float32)])[None, :]
         levels = 3 if program == [3] else 0
         state = make_state(stream.state if stream else 1)
-        state["many"] = many
+        state["many_thresholds"] = many
         score = score_values(
             padded, 0, node.buffers.rows, len(values), node.n_stats, self.settings,
             node.buffers.scratch, levels, best_so_far, state,
@@ -178,7 +178,7 @@ def test_a_perfect_split_ends_the_search():
 def test_raw_columns_are_all_tried_and_the_best_of_many_thresholds_wins(seed, n):
     scene = Scene(seed, n=n, budget=0, n_raw=4)
     scene.search()
-    assert not scene.state["best_few"]
+    assert not scene.state["best_few_thresholds"]
     x = scene.columns[:, scene.node.ids]
     expected = max(scene.score([column], many=1)[0] for column in range(4))
     assert scene.state["best_score"] == pytest.approx(expected, rel=1e-5)
@@ -197,7 +197,7 @@ def test_expressions_are_compared_by_few_thresholds_unless_many_are_asked_for(ma
     scene.columns = np.abs(scene.columns) + 1  # no quotient is missing
     scene.columns[3] -= 1
     scene.search()
-    assert scene.state["best_few"] == 1 - many
+    assert scene.state["best_few_thresholds"] == 1 - many
     expected = [scene.score(program, many=1)[0] for program in scene.candidates]
     scores = scene.node.buffers.candidate_scores.scores[: scene.state["scored"]]
     assert (scores == expected).all() == many

@@ -20,7 +20,7 @@ from tests.naive import split as naive
 from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 from tests.naive.streams import Stream
 
-from featurewright.engine.buffers import EXACT_ROWS, MANY_STATISTICS, MAX_BINS
+from featurewright.engine.buffers import MAX_BINS, MAX_EXACT_ROWS, SPARSE_MIN_STATISTICS
 from featurewright.engine.split import refine_threshold, score_values
 
 limits = st.sampled_from(
@@ -32,7 +32,7 @@ seeds = st.integers(0, 10**6)
 
 @given(
     seed=seeds,
-    n=st.integers(2, EXACT_ROWS),
+    n=st.integers(2, MAX_EXACT_ROWS),
     criterion=criteria,
     limits=limits,
     whole=st.booleans(),
@@ -45,12 +45,12 @@ def test_best_threshold_of_few_rows_is_the_best_of_all(
 ):
     l2 = l2 if criterion in SUM_CRITERIA else 0.0
     case = Case(seed, n, criterion, missing=missing, whole=whole, kind=kind, l2=l2, **limits)
-    check_best(case, case.sampled_values() if case.is_quick else naive.thresholds(case.x))
+    check_best(case, case.sampled_values() if case.takes_fast_path else naive.thresholds(case.x))
 
 
 @given(
     seed=seeds,
-    n=st.sampled_from([EXACT_ROWS + 1, 64, 300, 1500]),
+    n=st.sampled_from([MAX_EXACT_ROWS + 1, 64, 300, 1500]),
     criterion=criteria,
     limits=limits,
     whole=st.booleans(),
@@ -66,7 +66,7 @@ def test_best_threshold_of_some_rows_is_the_best_of_a_few_values(
 
 @given(
     seed=seeds,
-    n=st.sampled_from([EXACT_ROWS + 1, 300, 4000]),
+    n=st.sampled_from([MAX_EXACT_ROWS + 1, 300, 4000]),
     criterion=criteria,
     limits=limits,
     whole=st.booleans(),
@@ -77,7 +77,7 @@ def test_best_threshold_of_many_rows_is_the_best_of_the_bins(
     *, seed, n, criterion, limits, whole, missing, kind
 ):
     case = Case(seed, n, criterion, missing=missing, whole=whole, kind=kind, **limits)
-    case.state["many"] = 1
+    case.state["many_thresholds"] = 1
     actual = case.score()
     codes = case.node.buffers.scratch.codes[:n].astype(np.int64)
     known = ~np.isnan(case.x)
@@ -88,7 +88,7 @@ def test_best_threshold_of_many_rows_is_the_best_of_the_bins(
 
 @given(
     seed=seeds,
-    n=st.sampled_from([EXACT_ROWS + 1, 64, 300, 1500]),
+    n=st.sampled_from([MAX_EXACT_ROWS + 1, 64, 300, 1500]),
     criterion=criteria,
     limits=limits,
     whole=st.booleans(),
@@ -117,7 +117,7 @@ def test_a_threshold_of_a_few_is_refined_to_the_best_of_many(
 
 @given(
     seed=seeds,
-    n=st.sampled_from([2, 3, 30, EXACT_ROWS + 1, 300, 2000]),
+    n=st.sampled_from([2, 3, 30, MAX_EXACT_ROWS + 1, 300, 2000]),
     criterion=st.sampled_from(SUM_CRITERIA),
     limits=limits,
     kind=st.sampled_from(tuple(RARE)),
@@ -127,14 +127,14 @@ def test_a_threshold_of_a_few_is_refined_to_the_best_of_many(
 def test_all_thresholds_are_tried_where_most_rows_have_one_value(
     *, seed, n, criterion, limits, kind, many, l2
 ):
-    case = Case(seed, n, criterion, kind=kind, n_targets=MANY_STATISTICS + 1, l2=l2, **limits)
-    case.state["many"] = many
+    case = Case(seed, n, criterion, kind=kind, n_targets=SPARSE_MIN_STATISTICS + 1, l2=l2, **limits)
+    case.state["many_thresholds"] = many
     check_best(case, naive.thresholds(case.x))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.5])
 def test_constant_columns_do_not_split_many_numbers(missing):
-    case = Case(1, 200, SUM_CRITERIA[0], missing=missing, kind="1", n_targets=MANY_STATISTICS)
+    case = Case(1, 200, SUM_CRITERIA[0], missing=missing, kind="1", n_targets=SPARSE_MIN_STATISTICS)
     case.settings["missing_both"] = 1  # else missing rows may be parted from the others
     assert case.score() == WORST
 

@@ -19,7 +19,7 @@ from featurewright.engine.buffers import (
     UserFunctions,
     make_record,
 )
-from featurewright.engine.descend import BLOCK, find_leaves, pack_nodes
+from featurewright.engine.descend import BLOCK_ROWS, find_leaves, pack_nodes
 from featurewright.engine.grammar import build_grammar
 from featurewright.engine.grow import grow_tree, kernel_addresses
 from featurewright.engine.leaves import number_leaves, place_rows
@@ -217,7 +217,7 @@ def leaf_of_grown_rows(tree: Tree) -> np.ndarray:
 def block_room() -> tuple[np.ndarray, ...]:
     """Give room for a block of rows to descend in, without keys and salts."""
     keys, salts = np.empty(0, np.uint64), np.empty(0, np.uint64)
-    return np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), keys, salts
+    return np.empty(BLOCK_ROWS, np.int64), np.empty(BLOCK_ROWS, np.int64), keys, salts
 
 
 def leaf_of_rows(tree: Tree, columns: Any, users: UserFunctions = NO_USERS) -> np.ndarray:

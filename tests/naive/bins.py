@@ -110,7 +110,7 @@ def best_boundary(
     return int(np.argmax(np.where(allowed, scores, -np.inf))) if allowed.any() else -1
 
 
-def clump_marks(sample: np.ndarray, low: np.float32, high: np.float32) -> np.ndarray:
+def dense_marks(sample: np.ndarray, low: np.float32, high: np.float32) -> np.ndarray:
     """Give the values of a sample, in order, where they are in a few of 32 parts of the range."""
     sample = sample[(sample >= low) & (sample <= high)]
     with np.errstate(over="ignore"):
@@ -122,7 +122,7 @@ def clump_marks(sample: np.ndarray, low: np.float32, high: np.float32) -> np.nda
     return marks if taken <= 8 and len(marks) >= 2 * taken else marks[:0]
 
 
-def clump_codes(
+def adaptive_codes(
     x: np.ndarray, low: float, high: float, marks: np.ndarray, n_bins: int
 ) -> np.ndarray:
     """Cut what lies between two neighbours of low, marks and high into as many bins each."""
