@@ -16,7 +16,7 @@ import featurewright
 from featurewright.cli import catalogue, sources, streams
 from featurewright.cli.fitting import training_table
 
-FIT = ("--methods", "batch", "--time", 1, "--quiet")
+FIT = ("--methods", "batch", "--folds", 2, "--time", 600, "--quiet")
 
 
 def features(work) -> pl.DataFrame:
@@ -219,7 +219,9 @@ def test_rows_without_a_target_are_left_out(call, tmp_path):
         pl.when(pl.int_range(pl.len()) < 20).then(None).otherwise(pl.col("sign")).alias("sign")
     )
     frame.write_csv(tmp_path / "t.csv")
-    said = call("fit", tmp_path / "t.csv", "-t", "sign", "--methods", "batch", "--time", 1)
+    said = call(
+        "fit", tmp_path / "t.csv", "-t", "sign", "--methods", "batch", "--folds", 2, "--time", 600
+    )
     assert "Rows without a target that were left out: 20." in said.stderr
     assert "100 rows" in said.stderr
 
@@ -239,7 +241,7 @@ def test_folds_in_order_of_time(call, tmp_path):
     frame.write_parquet(tmp_path / "t.parquet")
     out = tmp_path / "m.fw"
     # A busy machine must not end the search before its last fold.
-    options = ("--order-by", "day", "--folds", 3, "--out", out, *FIT, "--time", 5)
+    options = ("--order-by", "day", "--out", out, *FIT, "--folds", 3)
     call("fit", tmp_path / "t.parquet", "-t", "sign", *options)
     model = featurewright.load(out)
     assert type(model.cv).__name__ == "TimeSeriesSplit"
@@ -255,7 +257,9 @@ def test_gaps_in_a_target_of_numbers(call, tmp_path):
         pl.when(pl.int_range(pl.len()) < 10).then(float("nan")).otherwise(pl.col("size")).alias("y")
     )
     frame.write_parquet(tmp_path / "t.parquet")
-    said = call("fit", tmp_path / "t.parquet", "-t", "y", "--methods", "batch", "--time", 1)
+    said = call(
+        "fit", tmp_path / "t.parquet", "-t", "y", "--methods", "batch", "--folds", 2, "--time", 600
+    )
     assert "Rows without a target that were left out: 10." in said.stderr
 
 
@@ -285,7 +289,9 @@ def test_packages_are_missed_before_the_search(work, call, monkeypatch):
 def test_not_utf8_is_said(call, tmp_path):
     table = mixed(60).with_columns(pl.lit("é").alias("accent")).write_csv()
     (tmp_path / "t.csv").write_bytes(table.encode("cp1252"))
-    said = call("fit", tmp_path / "t.csv", "-t", "sign", "--methods", "batch", "--time", 1)
+    said = call(
+        "fit", tmp_path / "t.csv", "-t", "sign", "--methods", "batch", "--folds", 2, "--time", 600
+    )
     assert "not UTF-8" in said.stderr
 
 
@@ -312,7 +318,7 @@ def test_not_utf8_is_said(call, tmp_path):
     ],
 )
 def test_fit_refuses_in_one_line(work, call, arguments, words):
-    assert words in call("fit", work.table, *arguments, *FIT, code=1).stderr
+    assert words in call("fit", work.table, *FIT, *arguments, code=1).stderr
 
 
 def test_fit_refuses_to_overwrite_its_table(work, call):
@@ -415,8 +421,22 @@ def test_names_steer_nothing_on_the_terminal(call, tmp_path):
     name = "\x1b[31m[bold]red[/bold]\x07"
     frame = mixed(100).rename({"a": name})
     frame.write_parquet(tmp_path / "t.parquet")
-    said = call("fit", tmp_path / "t.parquet", "-t", "sign", "--methods", "batch", "--time", 2,
-                "--drop", "size")  # fmt: skip
+    said = call("fit", tmp_path / "t.parquet", "-t", "sign", "--methods", "batch", "--folds", 5,
+                "--time", 600, "--drop", "size")  # fmt: skip
     assert "\x1b" not in said.output
     assert "\x07" not in said.output
     assert "[bold]red[/bold]" in said.output
+
+
+def test_mistakes_of_a_first_day(work, call, tmp_path):
+    one = tmp_path / "one.csv"
+    one.write_text("a\n1\n2\n")
+    for arguments, code, told in (
+        (("transform", work.table, work.model, "-o", tmp_path / "o.csv"), 1, "model first"),
+        (("sql", work.model, "--dialect", "sqlit"), 2, "did you mean"),
+        (("fit", work.table, "-t", "sign", "--seed", 2**32), 2, "--seed"),
+        (("fit", one, "-t", "a"), 1, "columns beside the target"),
+    ):
+        result = call(*arguments, code=code)
+        assert told in " ".join(result.stderr.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["one.csv"]

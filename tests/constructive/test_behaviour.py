@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from tests.cases import case
 from tests.constructive.learners import (
     CLASSIFIERS,
     bits_target,
@@ -51,23 +52,23 @@ TABLES = {
 
 
 @every_learner
-@pytest.mark.parametrize("case", TABLES)
-def test_strange_tables_work(name, case):
-    X = TABLES[case]
-    y = bits_target(name, np.arange(len(X)) % 2)
-    model = make(name).fit(X, y)
-    check_outputs(model, X)
-    check_outputs(model, X[:1])
-    check_outputs(model, np.full((2, X.shape[1]), np.nan))
+def test_strange_tables_work(name):
+    for kind, X in TABLES.items():
+        with case(kind):
+            model = make(name).fit(X, bits_target(name, np.arange(len(X)) % 2))
+            check_outputs(model, X)
+            check_outputs(model, X[:1])
+            check_outputs(model, np.full((2, X.shape[1]), np.nan))
 
 
 @every_learner
-@pytest.mark.parametrize("search", ["step", "look_ahead", None])
-@pytest.mark.parametrize("case", ["one column", "all missing"])
-def test_strange_tables_work_with_any_search(name, search, case):
-    X = TABLES[case]
-    model = make(name, search=search).fit(X, bits_target(name, np.arange(len(X)) % 2))
-    check_outputs(model, X)
+def test_strange_tables_work_with_any_search(name):
+    for search in ("step", "look_ahead", None):
+        for kind in ("one column", "all missing"):
+            X = TABLES[kind]
+            with case(search, kind):
+                model = make(name, search=search).fit(X, bits_target(name, np.arange(len(X)) % 2))
+                check_outputs(model, X)
 
 
 @every_learner

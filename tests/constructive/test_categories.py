@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from tests.cases import case
 from tests.constructive.learners import (
     bits_target,
     check_outputs,
@@ -38,14 +39,15 @@ def hits(model, X, y) -> float:
 
 @every_learner
 @every_frame
-@pytest.mark.parametrize("n_levels", [5, 300])
-@pytest.mark.parametrize("search", ["random", None])
-def test_one_level_among_many(name, kind, n_levels, search):
-    chosen = labels(n_levels, 1500)
-    X = FRAMES[kind]({"noise": table(1500, 1)[:, 0], "kind": chosen})
-    y = bits_target(name, chosen == "level 3")
-    model = make_loose(name, search=search, min_samples_leaf=1, n_estimators=40).fit(X, y)
-    assert hits(model, X, y) == 1.0
+def test_one_level_among_many(name, kind):
+    for n_levels in (5, 300):
+        chosen = labels(n_levels, 1500)
+        X = FRAMES[kind]({"noise": table(1500, 1)[:, 0], "kind": chosen})
+        y = bits_target(name, chosen == "level 3")
+        for search in ("random", None):
+            model = make_loose(name, search=search, min_samples_leaf=1, n_estimators=40).fit(X, y)
+            with case(n_levels, search):
+                assert hits(model, X, y) == 1.0
 
 
 @pytest.mark.parametrize("name", ["TreeClassifier", "TreeRegressor"])
@@ -88,8 +90,7 @@ OPERATORS = {
 
 @every_learner
 @every_frame
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_operators_on_their_own_domains(name, kind, operator):
+def test_operators_on_their_own_domains(name, kind):
     rng = np.random.default_rng(0)
     data = {
         "a": labels(4, 400, 1),
@@ -99,11 +100,13 @@ def test_operators_on_their_own_domains(name, kind, operator):
         "u": rng.normal(size=400),
         "v": rng.normal(size=400),
     }
-    y = bits_target(name, OPERATORS[operator](data))
     X = FRAMES[kind](data)
-    model = make_loose(name, operators=(operator,), **STUMP, learning_rate=0.5).fit(X, y)
-    assert hits(model, X, y) > (0.95 if name.startswith("ExtraTrees") else 0.999)
-    check_outputs(model, X)
+    for operator, truth in OPERATORS.items():
+        y = bits_target(name, truth(data))
+        model = make_loose(name, operators=(operator,), **STUMP, learning_rate=0.5).fit(X, y)
+        with case(operator):
+            assert hits(model, X, y) > (0.95 if name.startswith("ExtraTrees") else 0.999)
+            check_outputs(model, X)
 
 
 @pytest.mark.parametrize("first", [["x", "y", "z"], ["q", "z", "y"]])

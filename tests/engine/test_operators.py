@@ -10,9 +10,15 @@ from tests.naive import programs as naive
 from featurewright.engine.buffers import LANES, TreeBuffers
 from featurewright.engine.descend import run_programs
 from featurewright.engine.grammar import complete
-from featurewright.engine.operators import apply_one, apply_two, is_commutative, takes_one
+from featurewright.engine.operators import (
+    apply_one,
+    apply_two,
+    is_arithmetic,
+    is_commutative,
+    takes_one,
+)
 from featurewright.engine.programs import gather_all, padded, run_operators, run_row, run_rows
-from featurewright.expressions import OPERATORS
+from featurewright.expressions import ARITHMETIC, OPERATORS
 from featurewright.expressions.numbers import number_code
 from featurewright.expressions.opcodes import FIRST_USER, operator_symbol
 
@@ -80,10 +86,12 @@ def test_arity_and_symmetry_are_those_of_the_table():
         assert takes_one(row.opcode) == (row.arity == 1), row.name
         assert is_commutative(row.opcode) == row.commutative, row.name
     assert not takes_one(FIRST_USER)
+    assert [name for name in OPERATORS if is_arithmetic(OPERATORS[name].opcode)] == list(ARITHMETIC)
+    assert not is_arithmetic(FIRST_USER)
 
 
 def test_an_opcode_without_a_kernel_gives_missing():
-    unknown = FIRST_USER - 1
+    unknown = FIRST_USER - 2
     assert np.isnan(apply_one(unknown, 0, 1.0))
     assert np.isnan(apply_two(unknown, 1.0, 1.0))
 

@@ -25,7 +25,7 @@ from featurewright.engine.grow import grow_tree, kernel_addresses
 from featurewright.engine.leaves import number_leaves, place_rows
 from featurewright.engine.node_search import prepare
 from featurewright.expressions import Category, resolve_operators
-from featurewright.expressions.opcodes import END
+from featurewright.expressions.opcodes import END, operator_symbol, symbol_opcode
 
 NO_USERS = UserFunctions(np.zeros(0, np.int64), np.zeros(0, np.int64))
 WORST = np.float32(-np.inf)
@@ -138,7 +138,7 @@ def walk(grammar: Any, program: Sequence[int]) -> int:
     """Return the automaton's state after a program's symbols, whatever their parameters."""
     state = 0
     for symbol in program:
-        wanted = symbol if symbol >= 0 else -1 - ((-1 - symbol) & 0xFF)
+        wanted = symbol if symbol >= 0 else operator_symbol(symbol_opcode(symbol))
         first, last = grammar.start[state], grammar.start[state + 1]
         place = np.flatnonzero(grammar.symbol[first:last] == wanted)
         if not len(place):

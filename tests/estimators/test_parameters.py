@@ -64,7 +64,7 @@ WRONG = {
     "max_leaf_nodes": [0, 1, -1, 2.5],
     "max_order": [0, 127, 1.5, "x"],
     "max_samples": [0, -1, 1.5, 0.0, "x"],
-    "max_size": [0, -1, 2.5, "5", None, True],
+    "max_size": [0, -1, 2.5, "5", None, True, 32],
     "max_time": [0, -1, np.nan, "x", np.inf],
     "method": ["x", 3],
     "min_gain": [-1.0, np.nan, "x", None],

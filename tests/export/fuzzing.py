@@ -248,7 +248,7 @@ def model_files() -> dict[str, bytes]:
     """Return files of every public estimator, and of estimators with others inside them."""
     found = {}
     for number, name in enumerate(sorted(ESTIMATORS)):
-        if name != "AutoFeatures":  # how far its search comes depends on the clock
+        if name != "AutoFeatures":  # it has a richer one below
             found[name] = saved(name, ("numbers", "pandas")[number % 2])
     classes, numbers = target("Classifier"), table("numbers")
     several = np.column_stack([classes > 0, classes])
@@ -273,7 +273,7 @@ def auto_features() -> Any:
         when=days, until=days + pd.Timedelta("3D"), took=pd.to_timedelta(range(N_ROWS), "min")
     )
     classes = target("Classifier")
-    model = make("AutoFeatures", methods="batch", time_budget=600).fit(frame, classes)
+    model = make("AutoFeatures").fit(frame, classes)
     read = model.reader_.read(model, frame)
     made = {
         "landmark": make("LandmarkKernelFeatures"),

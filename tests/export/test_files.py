@@ -117,9 +117,6 @@ def test_loaded_models_are_estimators(name):
 @every_estimator
 def test_fits_after_loading(name):
     model = load(io.BytesIO(saved(name))).fit(table("numbers"), target(name))
-    if name == "AutoFeatures":  # how far its search comes depends on the clock
-        assert np.isfinite(model.transform(table("numbers"))).all()
-        return
     assert same(answers(model, table("numbers")), answers(fitted(name), table("numbers")))
 
 

@@ -219,16 +219,6 @@ def test_helps_a_linear_model():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_landmarks": 0}, "n_landmarks=0 must be a whole number of at least 1"),
-        ({"kernel": "gauss"}, "kernel='gauss' is not known"),
-        ({"width": 0.0}, "width=0.0 must be a finite number above 0"),
-        ({"gamma": -1}, "gamma=-1 must be"),
-        ({"gamma": 1.0}, "gamma=1.0 has no part in kernel='gaussian'"),
-        ({"degree": 0}, "degree=0 must be"),
-        ({"coef0": np.inf}, "coef0=inf must be"),
-        ({"landmarks": "all"}, "landmarks='all' is not known"),
-        ({"kernel_params": {"gamma": 1}}, "kernel_params must be a dict of arguments"),
-        ({"n_jobs": 1.5}, "n_jobs=1.5 must be"),
         ({"kernel": lambda x, z: x}, "use batched=True if it takes two tables"),
         ({"kernel": lambda x, z: 1.0, "batched": True}, "use batched=False if it takes two rows"),
         ({"kernel": lambda x, z: "much"}, "not numbers"),

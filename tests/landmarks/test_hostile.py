@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+from tests.cases import case
 
 from featurewright import (
     KernelFeatureEnsembleClassifier,
@@ -30,31 +33,31 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("kernel", [k for k in KERNELS if "chi2" not in k])
-@pytest.mark.parametrize("scale", [False, True])
-def test_features_stay_finite(table, kernel, scale):
-    rows = TABLES[table]
-    for landmarks in ("random", "kmeans"):
-        model = LandmarkKernelFeatures(
-            5, kernel=kernel, degree=9, scale=scale, landmarks=landmarks, random_state=0
-        ).fit(rows)
-        found = model.transform(rows)
-        assert np.isfinite(found).all()
-        assert np.isfinite(model.transform(np.full((2, rows.shape[1]), np.nan))).all()
-        assert found.shape == (len(rows), rows.shape[1] + min(5, len(rows)))
+def test_features_stay_finite(kernel):
+    for table, scale, landmarks in product(TABLES, (False, True), ("random", "kmeans")):
+        rows = TABLES[table]
+        with case(table, scale, landmarks):
+            model = LandmarkKernelFeatures(
+                5, kernel=kernel, degree=9, scale=scale, landmarks=landmarks, random_state=0
+            ).fit(rows)
+            found = model.transform(rows)
+            assert np.isfinite(found).all()
+            assert np.isfinite(model.transform(np.full((2, rows.shape[1]), np.nan))).all()
+            assert found.shape == (len(rows), rows.shape[1] + min(5, len(rows)))
 
 
-@pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("method", METHODS)
-def test_ensembles_stay_finite(table, method):
-    rows = TABLES[table]
-    y = np.arange(len(rows)) % 3
-    model = KernelFeatureEnsembleClassifier(method=method, n_estimators=4, random_state=0)
-    assert np.isfinite(model.fit(rows, y).predict_proba(rows)).all()
-    if method != "adaboost":
-        numbers = KernelFeatureEnsembleRegressor(method=method, n_estimators=4, random_state=0)
-        assert np.isfinite(numbers.fit(rows, y * 1.0).predict(rows)).all()
+def test_ensembles_stay_finite(method):
+    few = {"method": method, "n_estimators": 4, "random_state": 0}
+    for table, rows in TABLES.items():
+        y = np.arange(len(rows)) % 3
+        with case(table):
+            model = KernelFeatureEnsembleClassifier(**few).fit(rows, y)
+            assert np.isfinite(model.predict_proba(rows)).all()
+            if method != "adaboost":
+                numbers = KernelFeatureEnsembleRegressor(**few).fit(rows, y * 1.0)
+                assert np.isfinite(numbers.predict(rows)).all()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -63,8 +66,10 @@ def test_constant_target(method):
     assert set(model.fit(NORMAL, np.full(40, "only")).predict(NORMAL)) == {"only"}
 
 
-@pytest.mark.parametrize("landmarks", ["random", "class", "kmeans"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("method", "landmarks"),
+    [*((method, "random") for method in METHODS), ("bagging", "class"), ("bagging", "kmeans")],
+)
 def test_five_hundred_classes(method, landmarks):
     rows = np.random.default_rng(0).normal(size=(1000, 2))
     y = np.arange(1000) % 500

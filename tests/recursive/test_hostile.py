@@ -96,39 +96,13 @@ def test_infinity_and_too_many_labels_are_refused():
         RecursiveSelectiveTransformer().fit(table, np.arange(1001) % 2)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("n_recursions", -1),
-        ("n_recursions", "many"),
-        ("keep", 0.0),
-        ("keep", 1.5),
-        ("keep", "half"),
-        ("keep", (6,)),
-        ("keep", (2, 3)),
-        ("keep", (0,)),
-        ("projection", "oblique"),
-        ("normalize", "l1"),
-        ("scale", "robust"),
-        ("C", 0),
-        ("loss", "log"),
-        ("solver", "newton"),
-        ("validation", 1),
-        ("validation", 1.0),
-        ("validation", "some"),
-        ("n_jobs", 0),
-        ("n_jobs", "all"),
-        ("task", "ranking"),
-        ("block", "no such class"),
-    ],
-)
-def test_wrong_parameters_get_one_sentence(name, value):
-    with pytest.raises(ValueError, match=r".+") as caught:
-        RecursiveSelectiveTransformer(**{name: value}).fit(ROWS, Y)
-    text = str(caught.value)
-    assert "\n" not in text
-    assert text.endswith(".")
-    assert name in text
+def test_parameters_that_the_table_does_not_allow_get_one_sentence():
+    for name, value in (("keep", (6,)), ("block", "no such class")):
+        with pytest.raises(ValueError, match=name) as caught:
+            RecursiveSelectiveTransformer(**{name: value}).fit(ROWS, Y)
+        text = str(caught.value)
+        assert "\n" not in text
+        assert text.endswith(".")
 
 
 def test_targets_of_several_columns_are_refused():
@@ -151,10 +125,11 @@ def test_missing_targets_are_refused(make, y):
         make().fit(ROWS, y)
 
 
-def test_wide_tables_are_refused_before_any_work():
-    X = sparse.random(40, 20_000, density=0.001, format="csr", random_state=0)
+def test_wide_tables_are_refused_before_any_work(monkeypatch):
+    monkeypatch.setattr("featurewright.recursive.steps._MAX_BYTES", 2**21)
+    X = sparse.random(40, 2_000, density=0.01, format="csr", random_state=0)
     for params in ({}, {"n_recursions": 1}, {"n_recursions": 0}, {"keep": (50,)}):
-        with pytest.raises(ValueError, match=r"20000 columns.* need .* GB.*keep=\(50,\)") as caught:
+        with pytest.raises(ValueError, match=r"2000 columns.* need .* GB.*keep=\(50,\)") as caught:
             RecursiveSelectiveTransformer(**params).fit(X, Y)
         assert "\n" not in str(caught.value)
     made = RecursiveSelectiveTransformer(1, keep=(50,), random_state=0).fit_transform(X, Y)

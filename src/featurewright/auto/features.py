@@ -144,7 +144,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     >>> from featurewright import AutoFeatures
     >>> X = np.random.default_rng(0).normal(size=(300, 4))
     >>> y = X[:, 0] * X[:, 1] > 0
-    >>> auto = AutoFeatures(methods="batch", time_budget=20, random_state=0).fit(X, y)
+    >>> auto = AutoFeatures(methods="batch", time_budget=600, random_state=0).fit(X, y)
     >>> auto.best_method_, auto.features_[0].name
     ('batch', 'x0 * x1')
     >>> auto.gain_ > 0.3

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from featurewright.auto.originals import learn_originals
 from featurewright.auto.outcomes import Reason
 from featurewright.auto.parts import (
+    Constructed,
     Part,
     evaluate_formulas,
     join_formulas,
-    learn_part,
+    learn_values,
     raw_scores,
 )
 from featurewright.auto.selection import by_residual, indicator_target, left_over
@@ -170,8 +171,8 @@ class Method:
     python : str
         The estimators to use it with on its own.
     construct : callable
-        Takes a `Request` and returns a `Part`, the best columns first. The kind of the part says
-        how its columns are computed and exported (`parts.KINDS`).
+        Takes a `Request` and returns a `Part`, the best columns first, with its values. The kind
+        of the part says how its columns are computed and exported (`parts.KINDS`).
     sizes : tuple of int
         Numbers of columns that are tried; none for one column for each class.
     readable : bool
@@ -194,7 +195,7 @@ class Method:
     idea: str
     when: str
     python: str
-    construct: Callable[[Request], Part]
+    construct: Callable[[Request], Constructed]
     sizes: tuple[int, ...] = _FORMULA_SIZES
     readable: bool = False
     several_targets: bool = True
@@ -220,14 +221,14 @@ class Method:
 # Formulas ---------------------------------------------------------------------------------------
 
 
-def _formulas(learner: Any, asked: Request) -> Part:
+def _formulas(learner: Any, asked: Request) -> Constructed:
     """Fit a learner and take its formulas, without lone columns."""
     learner.fit(asked.table, asked.y, sample_weight=asked.weights)
     features = [f for f in learner.features_ if not isinstance(f.expression, Column)]
-    return learn_part(asked.method, "formula", asked.table, features=features[:MAX_FORMULAS])
+    return learn_values(asked.method, "formula", asked.table, features=features[:MAX_FORMULAS])
 
 
-def _forest(asked: Request) -> Part:
+def _forest(asked: Request) -> Constructed:
     """Take the formulas of a constructive forest."""
     make = asked.task.pick(ConstructiveForestClassifier, ConstructiveForestRegressor)
     learner = make(
@@ -244,7 +245,7 @@ def _forest(asked: Request) -> Part:
     return _formulas(learner, asked)
 
 
-def _batch(asked: Request) -> Part:
+def _batch(asked: Request) -> Constructed:
     """Take the best of every operator on every column and pair."""
     learner = BatchConstructor(
         operators=asked.operators,
@@ -258,7 +259,7 @@ def _batch(asked: Request) -> Part:
     return _formulas(learner, asked)
 
 
-def _fctree(asked: Request) -> Part:
+def _fctree(asked: Request) -> Constructed:
     """Take the formulas of feature construction trees."""
     make = asked.task.pick(FCTreeClassifier, FCTreeRegressor)
     learner = make(
@@ -267,7 +268,7 @@ def _fctree(asked: Request) -> Part:
     return _formulas(learner, asked)
 
 
-def _boosting(asked: Request) -> Part:
+def _boosting(asked: Request) -> Constructed:
     """Take the formulas of small forests, each grown on the residuals of a linear model.
 
     The linear model has the original columns and the best formulas of the forests before. Formulas
@@ -307,13 +308,14 @@ def _boosting(asked: Request) -> Part:
         )
         new = [feature for feature in found if feature.expression not in seen]
         seen.update(feature.expression for feature in new)
-        parts.append(learn_part(asked.method, "formula", table, features=new))
+        part, known_values = learn_values(asked.method, "formula", table, features=new)
+        parts.append(part)
+        pool = np.hstack([pool, part.compute(table) if known_values is None else known_values])
         if turn + 1 == _N_ROUNDS or time.monotonic() > end:
             break
-        pool = np.hstack([pool, parts[-1].compute(table)])
         best = by_residual(base, pool, target, _ROUND_COLUMNS * (turn + 1))
         known = np.hstack([base, pool[:, best]])
-    return join_formulas(parts)
+    return Constructed(join_formulas(parts), pool)
 
 
 def _number_columns(table: EncodedTable) -> list[Feature]:
@@ -328,7 +330,7 @@ def _number_columns(table: EncodedTable) -> list[Feature]:
 # Similarities and components --------------------------------------------------------------------
 
 
-def _landmarks(asked: Request) -> Part:
+def _landmarks(asked: Request) -> Constructed:
     """Take similarities to training rows."""
     learner = LandmarkKernelFeatures(
         min(_MAX_LANDMARKS, max(1, len(asked.table.matrix) // 3)),
@@ -339,10 +341,10 @@ def _landmarks(asked: Request) -> Part:
     )
     learner.fit(asked.table, sample_weight=asked.weights)
     names = learner.get_feature_names_out()
-    return learn_part(asked.method, "landmark", asked.table, transformer=learner, names=names)
+    return learn_values(asked.method, "landmark", asked.table, transformer=learner, names=names)
 
 
-def _recursive(asked: Request) -> Part:
+def _recursive(asked: Request) -> Constructed:
     """Take the components of one recursive selective transformation."""
     learner = RecursiveSelectiveTransformer(
         1, task=asked.task.kind, random_state=asked.seed, n_jobs=asked.task.n_jobs
@@ -350,7 +352,7 @@ def _recursive(asked: Request) -> Part:
     learner.fit(asked.table, asked.y, sample_weight=asked.weights)
     names = learner.get_feature_names_out()
     keep = np.arange(min(len(names), _MAX_COMPONENTS))
-    return learn_part(
+    return learn_values(
         asked.method, "component", asked.table, transformer=learner, names=names, keep=keep
     )
 
@@ -358,7 +360,7 @@ def _recursive(asked: Request) -> Part:
 # Scores, votes and leaves of trees --------------------------------------------------------------
 
 
-def _scores(asked: Request) -> Part:
+def _scores(asked: Request) -> Constructed:
     """Take the scores of boosted trees that test formulas, a column for each class."""
     make = asked.task.pick(ConstructiveBoostingClassifier, ConstructiveBoostingRegressor)
     n_classes = len(np.unique(asked.y)) if asked.task.kind == "classification" else 1
@@ -375,10 +377,10 @@ def _scores(asked: Request) -> Part:
         n_jobs=asked.task.n_jobs,
     )
     names, _ = _fit_ensemble(learner, asked, "score")
-    return learn_part(asked.method, "score", asked.table, transformer=learner, names=names)
+    return learn_values(asked.method, "score", asked.table, transformer=learner, names=names)
 
 
-def _votes(asked: Request, *, search: str | None, name: str, leaf_rows: int) -> Part:
+def _votes(asked: Request, *, search: str | None, name: str, leaf_rows: int) -> Constructed:
     """Grow Extra-Trees and take their mean votes, a column for each class.
 
     Of more than two classes, the logarithms: these are what a linear model of classes adds up.
@@ -397,7 +399,7 @@ def _votes(asked: Request, *, search: str | None, name: str, leaf_rows: int) -> 
     names, several = _fit_ensemble(learner, asked, name)
     kind = "vote" if several else "score"
     names = [f"log {name}" for name in names] if several else names
-    return learn_part(asked.method, kind, asked.table, transformer=learner, names=names)
+    return learn_values(asked.method, kind, asked.table, transformer=learner, names=names)
 
 
 def _fit_ensemble(learner: Any, asked: Request, name: str) -> tuple[list[str], bool]:
@@ -410,7 +412,7 @@ def _fit_ensemble(learner: Any, asked: Request, name: str) -> tuple[list[str], b
     return [f"{name} {k}" for k in range(n_scores)], True
 
 
-def _leaves(asked: Request, *, search: str | None) -> Part:
+def _leaves(asked: Request, *, search: str | None) -> Constructed:
     """Grow small trees and take the leaves that hold some rows, tree after tree."""
     learner = ForestPathEncoder(
         _PATH_TREES,
@@ -425,12 +427,19 @@ def _leaves(asked: Request, *, search: str | None) -> Part:
         n_jobs=asked.task.n_jobs,
     )
     learner.fit(asked.table, asked.y, sample_weight=asked.weights)
-    counts = np.asarray(learner.transform(asked.table).sum(axis=0)).ravel()
+    encoded = learner.transform(asked.table)
+    counts = np.asarray(encoded.sum(axis=0)).ravel()
     n_rows = len(asked.table.matrix)
     keep = np.flatnonzero((counts >= _MIN_LEAF_ROWS) & (counts <= n_rows - _MIN_LEAF_ROWS))
     names = learner.get_feature_names_out() if asked.named else np.arange(len(counts))
-    return learn_part(
-        asked.method, "path", asked.table, transformer=learner, names=names, keep=keep
+    return learn_values(
+        asked.method,
+        "path",
+        asked.table,
+        transformer=learner,
+        names=names,
+        keep=keep,
+        raw=np.ascontiguousarray(encoded[:, keep].toarray(), dtype=np.float64),
     )
 
 

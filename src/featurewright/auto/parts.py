@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +105,10 @@ class Part:
 
     def compute(self, table: EncodedTable) -> Matrix:
         """Return the columns of some rows: undefined values filled, far ones clipped."""
-        values = self._raw(table)
+        return self.finish(self._raw(table))
+
+    def finish(self, values: Matrix) -> Matrix:
+        """Fill undefined values and clip far ones, in place."""
         holes = ~np.isfinite(values)
         if holes.any():
             values[holes] = np.broadcast_to(self.fill, values.shape)[holes]
@@ -248,6 +251,33 @@ def learn_part(
     keep: Any = None,
 ) -> Part:
     """Return a part whose fills and ranges are learned from training rows."""
+    return learn_values(
+        method, kind, table, features=features, transformer=transformer, names=names, keep=keep
+    ).part
+
+
+class Constructed(NamedTuple):
+    """A part, and its columns of the training rows; None where these are too many."""
+
+    part: Part
+    values: Matrix | None
+
+
+def learn_values(
+    method: str,
+    kind: str,
+    table: EncodedTable,
+    *,
+    features: Any = (),
+    transformer: Any = None,
+    names: Any = None,
+    keep: Any = None,
+    raw: Matrix | None = None,
+) -> Constructed:
+    """Return a part whose fills and ranges are learned from training rows, and its values there.
+
+    Where the columns have been computed already, `raw` has them as they come.
+    """
     listed = tuple(features)
     if names is None:
         names = [feature.name for feature in listed]
@@ -256,14 +286,15 @@ def learn_part(
     named = tuple(str(names[k]) for k in chosen)
     part = Part(method, kind, listed, transformer, chosen, named, blank, blank, blank)
     if KINDS[kind].is_indicator:
-        return replace(part, high=np.ones(len(chosen)))
-    values = part._raw(_some_rows(table))
+        return Constructed(replace(part, high=np.ones(len(chosen))), raw)
+    sample = _some_rows(table)
+    values = part._raw(sample) if raw is None else raw
     values[~np.isfinite(values)] = np.nan
     known = ~np.isnan(values).all(axis=0)
     fill, low, high = blank.copy(), blank.copy(), blank.copy()
     if known.any():
         found = values[:, known]
-        first, middle, last = np.nanquantile(found, [_TAIL, 0.5, 1.0 - _TAIL], axis=0)
+        first, middle, last = _quantiles(found, [_TAIL, 0.5, 1.0 - _TAIL])
         span = _SPANS * (last - first)
         # Rare indicators have no usual range: all of their values are in the tails.
         narrow = span == 0
@@ -271,4 +302,18 @@ def learn_part(
         fill[known] = middle
         low[known] = np.where(narrow, lowest, np.maximum(lowest, first - span))
         high[known] = np.where(narrow, highest, np.minimum(highest, last + span))
-    return replace(part, fill=fill, low=low, high=high)
+    part = replace(part, fill=fill, low=low, high=high)
+    return Constructed(part, part.finish(values) if len(values) == len(table.matrix) else None)
+
+
+def _quantiles(columns: Matrix, levels: Sequence[float]) -> Matrix:
+    """Return quantiles of columns without their missing values, each of which is somewhere known.
+
+    NumPy takes columns with missing values one by one, which is slow.
+    """
+    complete = ~np.isnan(columns).any(axis=0)
+    found = np.empty((len(levels), columns.shape[1]))
+    found[:, complete] = np.quantile(columns[:, complete], levels, axis=0)
+    if not complete.all():
+        found[:, ~complete] = np.nanquantile(columns[:, ~complete], levels, axis=0)
+    return found

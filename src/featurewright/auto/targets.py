@@ -61,11 +61,8 @@ def guess_task(estimator: Any, y: NDArray[Any]) -> str:
     if np.any(flat != np.floor(flat)):
         return "regression"
     # Ages, counts and prices are whole numbers too, but take many values.
-    return (
-        "regression"
-        if len(np.unique(flat)) > max(_MAX_WHOLE_CLASSES, len(flat) ** 0.5)
-        else "classification"
-    )
+    most = max(_MAX_WHOLE_CLASSES, len(flat) ** 0.5)
+    return "regression" if len(np.unique(flat)) > most else "classification"
 
 
 def read_target(y: Any, n_rows: int, estimator: Any) -> Target:

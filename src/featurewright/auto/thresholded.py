@@ -45,10 +45,11 @@ def choose_thresholds(values: Matrix) -> list[float]:
     >>> choose_thresholds(np.array([0.0, 1.0, 1.0]))
     [0.5]
     """
-    known = np.unique(values[np.isfinite(values)])
+    defined = values[np.isfinite(values)]
+    known = np.unique(defined)
     if len(known) < 2:
         return []
-    middles = np.nanquantile(values[np.isfinite(values)], _QUANTILES)
+    middles = np.quantile(defined, _QUANTILES)
     found = set()
     for middle in middles:
         at = min(int(np.searchsorted(known, middle, side="right")), len(known) - 1)

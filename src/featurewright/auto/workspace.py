@@ -119,10 +119,11 @@ class MethodValues:
         self.part, self.table, self._store = part, table, store
         self._was_computed = False
 
-    def all_columns(self) -> Matrix:
-        """Compute all columns and store them."""
+    def all_columns(self, values: Matrix | None = None) -> Matrix:
+        """Compute all columns, unless they are known, and store them."""
         self._was_computed = True
-        values = self.part.compute(self.table)
+        if values is None:
+            values = self.part.compute(self.table)
         indicator = KINDS[self.part.kind].is_indicator
         self._store.put(self, values.astype(bool) if indicator else values)
         return values
@@ -195,7 +196,7 @@ class Workspace:
         if rows is not None and method.keeps_all_rows:
             sample, weights = problem, np.zeros(len(problem.y))
             weights[rows] = 1.0
-        part = method.construct(
+        part, values = method.construct(
             Request(
                 method.name,
                 sample.table,
@@ -208,7 +209,7 @@ class Workspace:
             )
         )
         train = MethodValues(part, problem.table, self.store)
-        values = train.all_columns()
+        values = train.all_columns(values if sample is problem else None)
         orders: dict[Order, Places] = {}
         if method.readable:
             fresh = distinct(self.base, values)

@@ -89,7 +89,10 @@ def training_table(
         known = _in_order(known, order)
     X = known.drop([*set(named)])
     if X.width == 0:
-        raise UserError("No column is left to make features from: drop fewer columns.")
+        raise UserError(
+            "No column is left to make features from: a table with columns beside the target is "
+            "expected."
+        )
     for name in targets:
         if known[name].n_unique() < 2:
             raise UserError(

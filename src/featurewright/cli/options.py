@@ -37,6 +37,10 @@ Model = Annotated[
     Path,
     typer.Argument(help="A file that `fit --out` wrote.", show_default=False, metavar="MODEL"),
 ]
+Seed = Annotated[
+    int,
+    typer.Option(help="Seed of all random choices.", min=0, max=2**32 - 1, metavar="N"),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the full trace of an error.")]

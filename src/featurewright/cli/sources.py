@@ -238,6 +238,11 @@ def _kind(path: Path, start: bytes) -> str:
         return "parquet"
     if start.startswith(b"ARROW1"):
         return "arrow"
+    if start.startswith(b"PK\x03\x04") and b"model.json" in start[:64]:
+        raise UserError(
+            f"{path} is a model file, but a table is expected: name the model first, then the "
+            "table."
+        )
     if start.startswith(b"PK\x03\x04"):
         raise UserError(
             f"{path} is a zip archive or an Excel file: unpack it, or save the table as CSV."

@@ -25,11 +25,10 @@ _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
 _EXP_BOUND = np.float32(opcodes.EXP_BOUND)
 
-_ARITIES = np.zeros(opcodes.MAX_OPCODE + 1, np.int64)
-_COMMUTES = np.zeros(opcodes.MAX_OPCODE + 1, np.bool_)
-for _operator in OPERATORS.values():
-    _ARITIES[_operator.opcode] = _operator.arity
-    _COMMUTES[_operator.opcode] = _operator.commutative
+# Properties from the operator table as bit sets of opcodes, which compile to a shift.
+_UNARY = sum(1 << row.opcode for row in OPERATORS.values() if row.arity == 1)
+_COMMUTATIVE = sum(1 << row.opcode for row in OPERATORS.values() if row.commutative)
+_ARITHMETIC = sum(1 << OPERATORS[name].opcode for name in op.ARITHMETIC)
 
 
 def _compiled(function):
@@ -45,19 +44,19 @@ operator_symbol = _compiled(opcodes.operator_symbol)
 @kernel
 def takes_one(opcode):
     """Whether a built-in operator is unary; False for user operators."""
-    return _ARITIES[opcode] == 1
+    return opcode < opcodes.FIRST_USER and (_UNARY >> opcode) & 1 == 1
 
 
 @kernel
 def is_commutative(opcode):
     """Whether a built-in operator is commutative."""
-    return _COMMUTES[opcode]
+    return (_COMMUTATIVE >> opcode) & 1 == 1
 
 
 @kernel
 def is_arithmetic(opcode):
-    """Whether an operator adds, subtracts, multiplies or divides."""
-    return opcode in (op.ADD, op.SUB, op.MUL, op.DIV)
+    """Whether an operator adds, subtracts, multiplies or divides; False for user operators."""
+    return opcode < opcodes.FIRST_USER and (_ARITHMETIC >> opcode) & 1 == 1
 
 
 @kernel

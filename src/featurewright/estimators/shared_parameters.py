@@ -26,6 +26,7 @@ from featurewright.estimators.parameters import (
     within,
 )
 from featurewright.expressions import parse_budget
+from featurewright.expressions.automaton import MAX_SIZE
 
 
 def check_search(name: str, value: Any) -> None:
@@ -111,7 +112,9 @@ SEARCH = {
     ),
     "budget": BUDGET,
     "max_size": Parameter(
-        "int", "Largest number of symbols (columns and operators) of an expression.", whole(1)
+        "int",
+        f"Largest number of symbols (columns and operators) of an expression, up to {MAX_SIZE}.",
+        whole(1, most=MAX_SIZE),
     ),
     "operators": OPERATORS,
     "sampling": Parameter(

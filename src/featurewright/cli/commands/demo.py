@@ -10,7 +10,7 @@ import typer
 
 import featurewright
 from featurewright.cli.errors import UserError, ending_well
-from featurewright.cli.options import Debug, error_console, write_sql
+from featurewright.cli.options import Debug, Seed, error_console, write_sql
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +32,7 @@ def demo(
     seconds: Annotated[
         float, typer.Option("--time", help="Seconds to search.", min=0.1, metavar="SECONDS")
     ] = 10.0,
-    seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0, metavar="N")] = 0,
+    seed: Seed = 0,
     debug: Debug = False,
 ) -> None:
     """Show the whole job on a real table that comes with the package: about a minute."""

@@ -20,6 +20,7 @@ from featurewright.cli.options import (
     NoHeader,
     Null,
     Quiet,
+    Seed,
     Table,
     Task,
     error_console,
@@ -135,7 +136,7 @@ def fit(
         ),
     ] = None,
     dialect: Annotated[str, typer.Option(**DIALECT, **WRITING)] = "duckdb",
-    seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0, metavar="N")] = 0,
+    seed: Seed = 0,
     jobs: Annotated[
         int, typer.Option(help="Threads; -1 for one per core.", metavar="N", callback=_threads)
     ] = -1,

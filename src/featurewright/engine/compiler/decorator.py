@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ import numpy as np
 from numba import types
 from numba.extending import typeof_impl
 
+from featurewright.engine.compiler.cache import KernelCache
 from featurewright.engine.compiler.references import Shared
 
 if TYPE_CHECKING:
@@ -62,13 +63,13 @@ _OPTIONS = {
     "no_cfunc_wrapper": True,  # nothing but kernels and Python calls kernels
 }
 if _uses_plain_numba():
-    _WHOLE_OPTIONS = _PART_OPTIONS = {**_OPTIONS, "cache": True}
+    _WHOLE_OPTIONS = _PART_OPTIONS = _OPTIONS
 else:
     from featurewright.engine.compiler.inline_compiler import InlineCompiler, KernelCompiler
 
     # Kernels make no arrays, so they are compiled without reference counting, which would otherwise
     # cost an atomic operation for every array of every call: on small nodes more than the work.
-    _WHOLE_OPTIONS = {**_OPTIONS, "_nrt": False, "cache": True, "pipeline_class": KernelCompiler}
+    _WHOLE_OPTIONS = {**_OPTIONS, "_nrt": False, "pipeline_class": KernelCompiler}
     _PART_OPTIONS = {
         **_OPTIONS,
         "_nrt": False,
@@ -90,8 +91,20 @@ class Kernel:
         function.never_inline = inline is False  # type: ignore[attr-defined]
         function.__qualname__ = f"{function.__qualname__}_{_SOURCES}"
         update_wrapper(self, function)
-        self.whole = numba.njit(**_WHOLE_OPTIONS)(function)
-        self.part = numba.njit(forceinline=bool(inline), **_PART_OPTIONS)(function)
+        self._inline = bool(inline)
+
+    # Python calls a dozen of the kernels, so that most have no code of their own.
+    @cached_property
+    def whole(self) -> Any:
+        """What Python calls."""
+        dispatcher = numba.njit(**_WHOLE_OPTIONS)(self.function)
+        dispatcher._cache = KernelCache(self.function)
+        return dispatcher
+
+    @cached_property
+    def part(self) -> Any:
+        """What other kernels call."""
+        return numba.njit(forceinline=self._inline, **_PART_OPTIONS)(self.function)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run it, compiled or loaded for such arguments; named tuples are passed by address."""
@@ -109,8 +122,7 @@ class Kernel:
     @property
     def is_cached(self) -> bool:
         """Whether it was compiled before, in this process or another, and is on disk."""
-        name = self.whole.py_func.__qualname__
-        return any(Path(self.whole.stats.cache_path).glob(f"*.{name}-*.nbi"))
+        return bool(self.whole._cache.is_stored())
 
     @property
     def is_ready(self) -> bool:
