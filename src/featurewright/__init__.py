@@ -8,6 +8,7 @@ import typing as _typing
 if _typing.TYPE_CHECKING:
     from featurewright import datasets, metrics
     from featurewright.auto import AutoFeatures
+    from featurewright.compilation import compile_all
     from featurewright.constructive import (
         ConstructiveBoostingClassifier,
         ConstructiveBoostingRegressor,
@@ -62,6 +63,7 @@ __all__ = [
     "Real",
     "RecursiveSelectiveClassifier",
     "RecursiveSelectiveTransformer",
+    "compile_all",
     "datasets",
     "load",
     "metrics",
@@ -94,6 +96,7 @@ _MODULES = {
     "Real": "expressions",
     "RecursiveSelectiveClassifier": "recursive",
     "RecursiveSelectiveTransformer": "recursive",
+    "compile_all": "compilation",
     "datasets": "",
     "load": "export",
     "metrics": "",

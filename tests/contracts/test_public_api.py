@@ -33,6 +33,7 @@ PUBLIC = [
     "Real",
     "RecursiveSelectiveClassifier",
     "RecursiveSelectiveTransformer",
+    "compile_all",
     "datasets",
     "load",
     "metrics",

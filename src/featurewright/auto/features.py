@@ -355,7 +355,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         table = self.reader_.read(self, X)
         base = self.originals_.compute(np.asarray(table.matrix, np.float64))
-        return np.hstack([base, *(part.compute(table) for part in self.parts_)])
+        return np.hstack([base, *(part.compute(table, self.n_jobs) for part in self.parts_)])
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the original columns as numbers, and the constructed ones.

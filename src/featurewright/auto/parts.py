@@ -32,7 +32,8 @@ class ColumnKind:
     Parameters
     ----------
     compute : callable
-        Takes a `Part` and a table, and returns its columns as they come: undefined is NaN.
+        Takes a `Part`, a table and a number of threads, and returns its columns as they come:
+        undefined is NaN.
     is_formula : bool
         Whether the columns are formulas; others come from a fitted transformer.
     from_scores : bool
@@ -45,7 +46,7 @@ class ColumnKind:
         Whether `AutoFeatures.profile_` describes the columns.
     """
 
-    compute: Callable[[Part, EncodedTable], Matrix]
+    compute: Callable[[Part, EncodedTable, int | None], Matrix]
     is_formula: bool = False
     from_scores: bool = False
     is_logarithm: bool = False
@@ -103,9 +104,9 @@ class Part:
         """What the columns are."""
         return tuple(OutputColumn(name, self.kind, self.method) for name in self.names)
 
-    def compute(self, table: EncodedTable) -> Matrix:
+    def compute(self, table: EncodedTable, n_jobs: int | None = 1) -> Matrix:
         """Return the columns of some rows: undefined values filled, far ones clipped."""
-        return self.finish(self._raw(table))
+        return self.finish(self._raw(table, n_jobs))
 
     def finish(self, values: Matrix) -> Matrix:
         """Fill undefined values and clip far ones, in place."""
@@ -133,17 +134,17 @@ class Part:
             high=self.high[which],
         )
 
-    def _raw(self, table: EncodedTable) -> Matrix:
+    def _raw(self, table: EncodedTable, n_jobs: int | None = 1) -> Matrix:
         """Return the columns of some rows as they come."""
-        return KINDS[self.kind].compute(self, table)
+        return KINDS[self.kind].compute(self, table, n_jobs)
 
 
-def _formula_values(part: Part, table: EncodedTable) -> Matrix:
+def _formula_values(part: Part, table: EncodedTable, n_jobs: int | None) -> Matrix:
     """Return the values of formulas."""
-    return evaluate_formulas(part.features, table)
+    return evaluate_formulas(part.features, table, n_jobs)
 
 
-def _transformed(part: Part, table: EncodedTable) -> Matrix:
+def _transformed(part: Part, table: EncodedTable, n_jobs: int | None) -> Matrix:
     """Return the chosen columns of a transformer."""
     values = part.transformer.transform(table)
     if sparse.issparse(values):
@@ -151,14 +152,14 @@ def _transformed(part: Part, table: EncodedTable) -> Matrix:
     return np.array(values[:, part.keep], dtype=np.float64)
 
 
-def _scored(part: Part, table: EncodedTable) -> Matrix:
+def _scored(part: Part, table: EncodedTable, n_jobs: int | None) -> Matrix:
     """Return the chosen scores of an ensemble."""
     return raw_scores(part.transformer, table)[:, part.keep]
 
 
-def _log_votes(part: Part, table: EncodedTable) -> Matrix:
+def _log_votes(part: Part, table: EncodedTable, n_jobs: int | None) -> Matrix:
     """Return the logarithms of the chosen shares of votes."""
-    return np.log(np.maximum(_scored(part, table), LEAST_VOTE))
+    return np.log(np.maximum(_scored(part, table, n_jobs), LEAST_VOTE))
 
 
 KINDS = {
@@ -231,12 +232,12 @@ def raw_scores(model: Any, table: EncodedTable) -> Matrix:
     return np.array(scores, dtype=np.float64).reshape(len(table.matrix), -1)
 
 
-def evaluate_formulas(features: Any, table: EncodedTable) -> Matrix:
+def evaluate_formulas(features: Any, table: EncodedTable, n_jobs: int | None = 1) -> Matrix:
     """Return the values of formulas of built-in operators; undefined is NaN."""
     matrix = np.ascontiguousarray(table.matrix, dtype=np.float64)
     expressions = [feature.expression for feature in features]
     return evaluate_expressions(
-        expressions, matrix, (), compile_operators(()).functions(np.float64)
+        expressions, matrix, (), compile_operators(()).functions(np.float64), n_jobs
     )
 
 

@@ -10,6 +10,7 @@ import typer
 
 import featurewright
 from featurewright.cli.commands import apply, demo, fit, look
+from featurewright.cli.commands.compile import COMPILE_EXAMPLES, compile_engine
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -54,6 +55,7 @@ def _examples(lines: Sequence[str]) -> str:
 
 
 for command, examples in (
+    (compile_engine, COMPILE_EXAMPLES),
     (fit.fit, fit.EXAMPLES),
     (apply.transform, apply.TRANSFORM_EXAMPLES),
     (apply.predict, apply.PREDICT_EXAMPLES),
@@ -63,4 +65,8 @@ for command, examples in (
     (look.methods, ()),
     (demo.demo, ()),
 ):
-    app.command(help=_help(command), epilog=_examples(examples) if examples else None)(command)
+    app.command(
+        name=command.__name__.removesuffix("_engine"),
+        help=_help(command),
+        epilog=_examples(examples) if examples else None,
+    )(command)

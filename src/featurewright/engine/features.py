@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from featurewright.engine.buffers import UserFunctions
 from featurewright.engine.descend import run_programs
-from featurewright.engine.forest import Forest
+from featurewright.engine.forest import Forest, over_rows
 from featurewright.engine.programs import order_operands
 from featurewright.expressions import (
     Expression,
@@ -122,12 +123,26 @@ def evaluate_expressions(
     matrix: npt.NDArray[np.float64],
     operators: Sequence[Operator],
     users: UserFunctions,
+    n_jobs: int | None = 1,
 ) -> npt.NDArray[np.float64]:
     """Evaluate expressions on an encoded float64 matrix; undefined values are NaN."""
     out = np.empty((len(matrix), len(expressions)))
     if not expressions:
         return out
-    width = max(expression.size for expression in expressions)
-    programs = np.stack([to_program(e, operators, width) for e in expressions])
-    run_programs(matrix, programs, users, np.empty(width + 1), out)
+    programs = _programs_of(tuple(expressions), tuple(operators))
+    width = programs.shape[1]
+
+    def run(begin: int, end: int) -> None:
+        run_programs(matrix[begin:end], programs, users, np.empty(width + 1), out[begin:end])
+
+    over_rows(run, len(matrix), n_jobs)
     return out
+
+
+@lru_cache(maxsize=128)  # a model transforms repeatedly, often one row at a time
+def _programs_of(
+    expressions: tuple[Expression, ...], operators: tuple[Operator, ...]
+) -> npt.NDArray[np.int32]:
+    """Return the programs of expressions, padded to one width."""
+    width = max(expression.size for expression in expressions)
+    return np.stack([to_program(e, operators, width) for e in expressions])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
@@ -200,7 +200,7 @@ class Forest:
         )
 
 
-def over_rows(task: Any, n_rows: int, n_jobs: int | None) -> None:
+def over_rows(task: Callable[[int, int], None], n_rows: int, n_jobs: int | None) -> None:
     """Call `task` on ranges of rows, in threads if there are enough rows."""
     threads = min(effective_n_jobs(n_jobs), -(-n_rows // _ROWS_PER_TASK))
     if threads <= 1:

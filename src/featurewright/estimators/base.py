@@ -151,6 +151,7 @@ class ConstructiveLearner(DeclaredParameters, TransformerMixin, BaseEstimator):
             matrix,
             user_operators(construction.operators),
             construction.compiled.functions(np.float64),
+            getattr(self, "n_jobs", 1),
         )
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:

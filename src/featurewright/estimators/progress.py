@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from featurewright.engine.compiler import counted_compilations
 from featurewright.engine.grow import grow_tree
 
-_NOTICE_SECONDS = 2.0  # of compiling before it is logged
+_FUNCTIONS_BEFORE_NOTICE = 12
+_FUNCTIONS_OF_A_FIT = 110  # that a first fit compiles in this process, more or less
 _logger = logging.getLogger("featurewright")
 
 
@@ -43,19 +45,27 @@ def progress(total: int, title: str, *, verbose: int) -> Iterator[Callable[[int]
 
 @contextmanager
 def compilation_notice() -> Iterator[None]:
-    """Log that the kernels are being compiled, if that takes more than a moment."""
-    if grow_tree.is_ready:  # compiled or loaded in this process already
+    """Log that the engine is being compiled, and how long that will take on this machine.
+
+    Until the first functions are compiled, nobody knows how fast the machine is. So the notice
+    waits for some of them.
+    """
+    if grow_tree.is_ready or grow_tree.is_cached:  # loading takes no time to speak of
         yield
         return
+    started = time.monotonic()
+    n_told = iter([_FUNCTIONS_BEFORE_NOTICE])
 
-    def log() -> None:
-        if not grow_tree.is_ready:  # still neither compiled nor loaded from disk
-            _logger.warning("compiling the tree engine, once after installing: about half a minute")
+    def count(n_compiled: int) -> None:
+        if n_compiled != next(n_told, None):
+            return
+        spent = time.monotonic() - started
+        left = spent / n_compiled * (_FUNCTIONS_OF_A_FIT - n_compiled)
+        _logger.warning(
+            "compiling the engine, once after installing: about %d s more on this machine "
+            "(`featurewright compile` does it ahead)",
+            max(1, round(left)),
+        )
 
-    timer = threading.Timer(_NOTICE_SECONDS, log)
-    timer.daemon = True
-    timer.start()
-    try:
+    with counted_compilations(count):
         yield
-    finally:
-        timer.cancel()

@@ -8,6 +8,7 @@ from featurewright.engine.compiler.intrinsics import (
     cast_like,
     float_bits,
 )
+from featurewright.engine.compiler.progress import counted_compilations
 
 __all__ = [
     "Kernel",
@@ -15,6 +16,7 @@ __all__ = [
     "call_address",
     "call_kernel",
     "cast_like",
+    "counted_compilations",
     "float_bits",
     "kernel",
     "kernel_address",
