@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.test_grow import DOMAINS, EXACT, class_of, numbers_of, table
-from tests.engine.workbench import (
+from tests.engine.arguments import (
     NO_USERS,
     Tree,
     block_room,
@@ -18,6 +17,7 @@ from tests.engine.workbench import (
     make_settings,
     sums_target,
 )
+from tests.engine.test_grow import DOMAINS, EXACT, class_of, numbers_of, table
 from tests.naive import trees as naive
 
 from featurewright.engine.descend import BLOCK_ROWS, ORDERED, find_leaves, is_complete

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import numpy as np
 import pytest
-from tests.engine.workbench import (
+from tests.engine.arguments import (
     Tree,
     class_target,
     grow,
@@ -281,7 +284,7 @@ def test_a_plain_tree_equals_naive_cart(criterion):
     assert compared >= 8
 
 
-def test_full_trees_tell_all_distinct_rows_apart():
+def test_full_trees_separate_all_distinct_rows():
     columns = np.random.default_rng(0).normal(size=(3, 500)).astype(np.float32)
     target = class_target(np.random.default_rng(1).integers(0, 4, 500))
     tree = grow(columns, target, make_settings(n_raw=1), seed=5)
@@ -367,3 +370,57 @@ def test_a_candidate_compared_by_few_thresholds_ends_with_one_of_many():
         assert min(few, both, many) >= raw * (1 - 1e-5)  # the bins are tried in any case
         finer += many > raw * (1 + 1e-5)
     assert finer >= 5
+
+
+def test_splits_must_gain_enough():
+    columns = table(4, 300)
+    target = class_of(columns, 4)
+    grammar = make_grammar(DOMAINS, EXACT, n_levels=4)
+    for min_gain in (1.0, 10.0, 1e6):
+        tree = grow(columns, target, make_settings(n_raw=5, min_gain=min_gain), grammar=grammar)
+        assert (tree.gain[tree.inner] >= min_gain * (1 - 1e-3)).all()
+        assert (len(tree.left) == 1) == (min_gain == 1e6)
+
+
+def test_strict_trees_split_only_for_a_gain():
+    """Of an exclusive or, no first split gains anything, but a second one does."""
+    columns = np.array([[0, 0, 1, 1] * 10, [0, 1, 0, 1] * 10], np.float32)
+    target = class_target([0, 1, 1, 0] * 10)
+    sizes = [
+        grow(columns, target, make_settings(n_raw=2, strict=strict)).size.tolist()
+        for strict in (0, 1)
+    ]
+    assert sizes == [[40, 20, 20, 10, 10, 10, 10], [40]]
+
+
+def test_a_raised_flag_leaves_the_root_a_leaf():
+    columns = table(5, 100)
+    tree = grow(columns, class_of(columns, 5), make_settings(n_raw=5), stop=np.ones(1, np.int64),
+                grammar=make_grammar(DOMAINS, EXACT, n_levels=4))  # fmt: skip
+    assert tree.left.tolist() == [-1]
+    check_leaves(tree)
+
+
+def test_a_flag_raised_while_growing_ends_it_soon():
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(5, 30_000)).astype(np.float32)
+    target = class_target(rng.integers(0, 2, 30_000))
+    settings = make_settings(budget=1500, strategy=1)
+    grammar = make_grammar([0] * 5)
+    stop = np.zeros(1, np.int64)
+    found: list[Tree] = []
+    small = make_settings(budget=10, strategy=1)
+    grow(columns[:, :50], class_target(target.codes[:50]), small, grammar=grammar)  # compiled
+    worker = threading.Thread(
+        target=lambda: found.append(grow(columns, target, settings, grammar=grammar, stop=stop))
+    )
+    worker.start()
+    time.sleep(0.2)
+    stop[0] = 1
+    worker.join(timeout=60)
+    assert not worker.is_alive()
+    (tree,) = found
+    assert max(len(np.unique(target.codes[tree.rows(leaf)])) for leaf in tree.leaves) == 2
+    assert len(tree.left) < 5000
+    check_leaves(tree)
+    np.testing.assert_array_equal(leaf_of_rows(tree, columns), leaf_of_grown_rows(tree))

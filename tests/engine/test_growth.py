@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.engine.grown import make_job
+from tests.engine.forests import make_job
 
 from featurewright.engine.buffers import Target
 from featurewright.engine.forest import join

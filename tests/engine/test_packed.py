@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.workbench import (
+from tests.engine.arguments import (
     WORST,
     as_values,
     class_target,

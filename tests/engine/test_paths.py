@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.grown import NO_USERS, make_forest
+from tests.engine.arguments import NO_USERS
+from tests.engine.forests import make_forest
 from tests.naive import paths as naive
 
 from featurewright.engine import paths as kernels

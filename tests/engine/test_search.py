@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.workbench import (
+from tests.engine.arguments import (
     NO_USERS,
     WIDTH,
     WORST,

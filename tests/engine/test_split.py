@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.cases import RARE, Case, check_best, check_drawn, check_score
-from tests.engine.workbench import (
+from tests.engine.arguments import (
     WORST,
     as_values,
     class_target,
@@ -15,6 +14,7 @@ from tests.engine.workbench import (
     make_settings,
     make_state,
 )
+from tests.engine.split_cases import RARE, Case, check_best, check_drawn, check_score
 from tests.naive import bins as naive_bins
 from tests.naive import split as naive
 from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA

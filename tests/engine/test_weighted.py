@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
-from tests.engine.workbench import (
+from tests.engine.arguments import (
     NO_USERS,
     class_target,
     make_grammar,

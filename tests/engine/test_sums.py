@@ -1,4 +1,4 @@
-"""Weights left of thresholds equal their one-line versions."""
+"""Sums of weights left of thresholds equal their one-line versions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.engine.arguments import as_values
 from tests.engine.test_binning import columns, with_missing
-from tests.engine.workbench import as_values
 
 from featurewright.engine.buffers import LANES, MAX_BINS, N_THRESHOLDS
 from featurewright.engine.sums import (
@@ -67,10 +67,10 @@ def test_packed_weights_left_of_thresholds(kind, of_one, of_each, x, seed):
 
 
 @given(st.integers(1, 5000), st.integers(0, 2**32 - 1))
-def test_thresholds_are_values_of_rows_in_parts_of_their_own(n, bits):
+def test_thresholds_are_values_of_rows_in_separate_strata(n, bits):
     count = min(n, N_THRESHOLDS)
-    part = stratum_size(np.int64(n), np.int64(count))
-    places = [int(threshold_place(np.int64(t), part, np.uint64(bits))) for t in range(count)]
+    stratum = stratum_size(np.int64(n), np.int64(count))
+    places = [int(threshold_place(np.int64(t), stratum, np.uint64(bits))) for t in range(count)]
     for t, place in enumerate(places):
         assert t * n // count - 1 <= place <= (t + 1) * n // count
         assert 0 <= place < n

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
-from tests.engine.workbench import (
+from tests.engine.arguments import (
     WORST,
     as_values,
     class_target,

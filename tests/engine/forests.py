@@ -5,31 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from tests.engine.arguments import NO_USERS, WIDTH, make_grammar
 
 from featurewright.engine.buffers import (
     RANDOM_SEARCH,
     SETTINGS,
-    Grammar,
     Target,
-    UserFunctions,
     make_record,
 )
 from featurewright.engine.forest import Forest, join
-from featurewright.engine.grammar import build_grammar
 from featurewright.engine.growth import Job, grow_trees, tree_seeds
-from featurewright.expressions import resolve_operators
-
-NO_USERS = UserFunctions(np.zeros(0, np.int64), np.zeros(0, np.int64))
-WIDTH = 5
-
-
-def make_grammar(
-    domains: Any, operators: Any = ("add", "sub", "mul", "div"), max_size: int = WIDTH, **more: Any
-) -> Grammar:
-    """Make a grammar over columns of the given domains; a Category has three levels."""
-    domains = np.array(domains, np.int8)
-    levels = np.where(domains == 2, 3, 0).astype(np.int64)
-    return build_grammar(domains, levels, resolve_operators(tuple(operators)), max_size, **more)
 
 
 def make_job(
