@@ -1,4 +1,4 @@
-"""Small forests grown by the drivers themselves, and how to descend them slowly."""
+"""Small forests, grown by the functions that estimators use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from featurewright.engine.growth import Job, grow_trees, tree_seeds
 def make_job(
     n_rows: int = 120, n_columns: int = 3, *, by_class: bool = True, **changes: Any
 ) -> Job:
-    """Make a job on random numbers; the target is the sign, or value, of a noisy product."""
+    """Return a job on random numbers; the target is the sign, or value, of a noisy product."""
     rng = np.random.default_rng(0)
     columns = rng.normal(size=(n_columns, n_rows)).astype(np.float32)
     product = columns[0] * columns[1] + 0.5 * rng.normal(size=n_rows).astype(np.float32)
@@ -58,7 +58,7 @@ def make_job(
 
 
 def make_forest(n_trees: int = 6, **changes: Any) -> tuple[Forest, np.ndarray]:
-    """Grow a small forest; give it and the table it grew on, by rows."""
+    """Grow a small forest; return it and the table it grew on, by rows."""
     job = make_job(**changes)
     trees = grow_trees(job, tree_seeds(0, 0, n_trees), bootstrap=True)
     return join(trees), np.ascontiguousarray(job.columns.T)

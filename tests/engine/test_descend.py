@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.engine.arguments import (
     NO_USERS,
     Tree,
-    block_room,
+    block_buffers,
     class_target,
     grow,
     leaf_of_rows,
@@ -129,7 +129,7 @@ def test_only_the_asked_rows_are_written():
     out = np.full((700, 1), -7, np.int32)
     find_leaves(
         np.ascontiguousarray(rows.T), 100, 611, forest.roots, forest.packed, forest.programs,
-        NO_USERS, np.empty(6, np.float32), *block_room(), out,
+        NO_USERS, np.empty(6, np.float32), *block_buffers(), out,
     )  # fmt: skip
     np.testing.assert_array_equal(out[100:611, 0], leaf_of_rows(tree, rows)[100:611])
     assert (out[:100] == -7).all()

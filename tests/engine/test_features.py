@@ -1,4 +1,4 @@
-"""What trees found, against naive counting."""
+"""Features of grown trees, compared with naive counting."""
 
 from __future__ import annotations
 

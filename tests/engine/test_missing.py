@@ -26,9 +26,9 @@ from featurewright.engine.threads import Halt
 from featurewright.expressions import Category
 
 
-@pytest.mark.parametrize("n", [12, 60, 400, 3000])
+@pytest.mark.parametrize("n", [12, 60, 400])
 @pytest.mark.parametrize("kind", ["number", "category", "constant"])
-@pytest.mark.parametrize("criterion", [INFORMATION, RATIO, KEARNS_MANSOUR, SQUARES])
+@pytest.mark.parametrize("criterion", [RATIO, KEARNS_MANSOUR, SQUARES])
 def test_informative_missing_values_are_separated(criterion, kind, n):
     for drawn in (0, 1):
         for search in ({"n_raw": 1}, {"budget": 3, "strategy": 1, "sample": 64}):
@@ -36,7 +36,7 @@ def test_informative_missing_values_are_separated(criterion, kind, n):
 
 
 def check_separated(n: int, kind: str, criterion: int, **values) -> None:
-    """Grow a tree on a target that is whether the only column is missing."""
+    """Grow a tree whose target is whether the only column is missing."""
     rng = np.random.default_rng(n)
     columns = np.zeros((1, n), np.float32) if kind == "constant" else rng.integers(0, 4, (1, n))
     columns = columns.astype(np.float32)
@@ -52,7 +52,7 @@ def check_separated(n: int, kind: str, criterion: int, **values) -> None:
 
 
 def grown_with_missing(share: float, *, by_class: bool = True, **changes) -> tuple:
-    """Grow one tree on a table with holes; give the job, the tree and where its rows went."""
+    """Grow one tree on a table with missing values; return the job, the tree and its rows."""
     changes = {"criterion": INFORMATION if by_class else SQUARES, "missing_both": 1} | changes
     job = make_job(300, 3, by_class=by_class, budget=0, n_raw=3, **changes)
     holes = np.random.default_rng(3).random(job.matrix.shape) < share

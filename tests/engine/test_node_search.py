@@ -110,7 +110,7 @@ def test_samples_keep_the_shares_of_classes(seed):
 
 
 def routed(x, target, settings, threshold, *, is_level: bool):
-    """Give the kernel's and the naive answer for a node over all rows."""
+    """Return the kernel's and the naive result for a node over all rows."""
     node = make_node(target, settings)
     x = x[node.ids]
     side, gain = route_missing(

@@ -68,7 +68,7 @@ def over_rows(programs, columns) -> np.ndarray:
 
 
 def assert_close_bits(actual, expected, ulps: int) -> None:
-    """Missing at the same places, and otherwise within so many units in the last place."""
+    """Missing at the same places, and otherwise within `ulps` units in the last place."""
     if ulps == 0:
         np.testing.assert_array_equal(actual, expected)
         return

@@ -60,7 +60,7 @@ PUBLISHED = [1, 2, 5, 7, 10, 12, 14, 17, 18, 20, 22, 25, 26, 28, 31, 34]
 
 
 def published_example() -> LeafSource:
-    """Make the source of the example's marked row."""
+    """Return the source of the example's marked row."""
     forest, _ = make_forest(n_trees=1)
     offsets = np.cumsum([0, *map(len, PARENTS)])
     parents = [

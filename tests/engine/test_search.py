@@ -133,7 +133,7 @@ def test_strategies_equal_their_description(seed, name, budget, classes, listing
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-@pytest.mark.parametrize("budget", [1, 2, 17, 500])
+@pytest.mark.parametrize("budget", [1, 17, 500])
 @pytest.mark.parametrize("drawn", [0, 1])
 def test_the_budget_is_kept_and_nothing_is_scored_twice(name, budget, drawn):
     scene = Scene(3, strategy=STRATEGIES[name], budget=budget, random_threshold=drawn)
@@ -174,7 +174,7 @@ def test_a_perfect_split_ends_the_search():
 
 
 @pytest.mark.parametrize("n", [24, 200])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_raw_columns_are_all_tried_and_the_best_of_many_thresholds_wins(seed, n):
     scene = Scene(seed, n=n, budget=0, n_raw=4)
     scene.search()
@@ -233,12 +233,11 @@ def test_candidates_are_valid_programs(name):
 
 
 @pytest.mark.parametrize("drawn", [0, 1])
-@pytest.mark.parametrize("n", [300, 900, 3000])
-@pytest.mark.parametrize("keep", [2, 4])
+@pytest.mark.parametrize(("keep", "n"), [(2, 300), (4, 3000)])
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_halving_is_the_same_where_columns_are_gathered_one_by_one(name, keep, n, drawn):
     found = []
-    for width in (64 * 3 // 2, n):  # room for the first sample alone, room for all rows
+    for width in (64 * 3 // 2, n):  # buffers for the first sample only, and for all rows
         scene = Scene(9, n=n, strategy=STRATEGIES[name], sample=64, keep=keep,
                       random_threshold=drawn, n_raw=1)  # fmt: skip
         buffer = np.empty((len(scene.columns) + WIDTH, width + LANES), np.float32)
