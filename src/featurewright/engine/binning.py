@@ -378,7 +378,7 @@ def find_dense_spans(values, row, n, state, marks):
 
 @kernel
 def adaptive_codes(values, row, n, state, marks, n_marks, n_bins, codes):
-    """Code each value by its adaptive bin: each interval between two marks has as many bins.
+    """Code each value by its adaptive bin: all intervals between two marks have as many bins.
 
     The marks are a sample of the values, so the bins lie where the rows do. Between two marks they
     have equal width.
