@@ -36,7 +36,7 @@ SETTINGS = np.dtype(
         ("whole_weights", np.int64),  # 1: all weights are integers
         ("criterion", np.int64),
         ("random_threshold", np.int64),  # 1: one uniform threshold, 0: the best one
-        ("many_thresholds", np.int64),  # 1: compare candidates by more than a few thresholds
+        ("many_thresholds", np.int64),  # 1: compare candidates by all boundaries between bins
         ("min_rows", np.int64),  # least number of rows on each side of a split
         ("min_weight", np.float32),  # a split needs more than this weight on each side
         ("l2", np.float32),
@@ -74,8 +74,8 @@ STATE = np.dtype(
         ("remembered", np.int64),  # programs in the hash table
         # the candidate just scored
         ("boundary", np.int64),
-        ("many_thresholds", np.int64),  # 1: compare it by more than N_THRESHOLDS thresholds
-        ("few_thresholds", np.int64),  # 1: it was compared by N_THRESHOLDS thresholds at most
+        ("many_thresholds", np.int64),  # 1: compare it by all boundaries between bins
+        ("few_thresholds", np.int64),  # 1: it was compared by a few thresholds
         ("missing", np.int64),  # 1: some of its values are missing
         ("perfect", np.int64),  # 1: it separates the two classes present: nothing scores higher
         ("low", np.float32),
@@ -313,7 +313,7 @@ class ProgramPool(NamedTuple):
     drawn: np.ndarray  # int32[draws]: the same, in the order of drawing
     stamps: np.ndarray  # int32[draws]: the last node at which a program was scored
     table: np.ndarray  # int32: hash table of program numbers, -1 if empty
-    places: np.ndarray  # int64[N_SHAPES + 1]: first draw of each shape
+    places: np.ndarray  # int64[N_SHAPES + 1]: positions of the counting sort by shape
     forms: np.ndarray  # int32[draws, FORM_FIELDS]: description of simple programs
 
     @classmethod
@@ -437,7 +437,7 @@ class TreeBuffers(NamedTuple):
 class GrowContext(NamedTuple):
     """The arguments that kernels share while a tree grows."""
 
-    rows: Rows  # their statistics
+    rows: Rows  # statistics of the rows being searched
     row_ids: np.ndarray  # int32: row numbers, those of a node contiguous
     matrix: np.ndarray  # float32[all rows, columns]
     columns: np.ndarray  # float32[columns, all rows]
