@@ -7,15 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from tests.engine.workbench import as_values, make_state
+from tests.engine.arguments import as_values, make_state
 from tests.naive import bins as naive
 
+from featurewright import ConstructiveBoostingClassifier
 from featurewright.engine.binning import (
-    QUARTERED_ROWS,
+    QUARTERS_MIN_ROWS,
     accumulate,
+    adaptive_codes,
     add_to_bins,
     bin_edges,
     clipped_range,
+    find_dense_spans,
     find_mass,
     has_code,
     key_codes,
@@ -27,7 +30,7 @@ from featurewright.engine.binning import (
     threshold_after,
     value_range,
 )
-from featurewright.engine.buffers import EXACT_ROWS, LANES, MAX_BINS
+from featurewright.engine.buffers import LANES, MAX_BINS, MAX_EXACT_ROWS, SAMPLE_ROWS
 
 LARGEST = float(np.finfo(np.float32).max)
 numbers = st.one_of(
@@ -38,7 +41,7 @@ with_missing = st.one_of(numbers, st.sampled_from([np.nan, -np.nan]))
 
 
 def columns(elements, smallest: int = 1, largest: int = 100):
-    """Float32 columns of so many rows."""
+    """Return a strategy for float32 columns of `smallest` to `largest` rows."""
     return st.integers(smallest, largest).flatmap(
         lambda n: arrays(np.float32, n, elements=elements)
     )
@@ -72,11 +75,11 @@ def test_value_range_of_zeros_of_both_signs_is_empty():
     assert not state["low"] < state["high"]
 
 
-@given(columns(with_missing, largest=EXACT_ROWS))
+@given(columns(with_missing, largest=MAX_EXACT_ROWS))
 def test_rank_codes(x):
     n_bins = (len(x) + 3) // 4 * 4
     codes = room_for_codes(len(x))
-    rank_codes(as_values(x), 0, len(x), n_bins, np.empty(EXACT_ROWS, np.int32), codes)
+    rank_codes(as_values(x), 0, len(x), n_bins, np.empty(MAX_EXACT_ROWS, np.int32), codes)
     np.testing.assert_array_equal(codes[: len(x)], naive.rank_codes(x, n_bins))
 
 
@@ -268,7 +271,7 @@ def test_running_sums_after_the_last_filled_bin_equal_the_total(seed, n_bins):
 
 @given(
     st.integers(0, 10**6),
-    st.sampled_from([1, 80, QUARTERED_ROWS, QUARTERED_ROWS + 3, 1000]),
+    st.sampled_from([1, 80, QUARTERS_MIN_ROWS, QUARTERS_MIN_ROWS + 3, 1000]),
     st.sampled_from([np.float32, np.int64]),
     st.sampled_from([0.0, 0.9]),
 )
@@ -284,7 +287,7 @@ def test_bins_add_up_weights(seed, n, kind, zeros):
     np.testing.assert_array_equal(bins, expected)
 
 
-@given(columns(with_missing, 2, EXACT_ROWS), st.data())
+@given(columns(with_missing, 2, MAX_EXACT_ROWS), st.data())
 def test_thresholds_separate_strictly(x, data):
     codes = room_for_codes(len(x))
     codes[: len(x)] = naive.rank_codes(x, 200)
@@ -308,3 +311,89 @@ def test_thresholds_between_neighbouring_floats(below):
     codes = room_for_codes(2)
     codes[:2] = 1, 0
     assert threshold_after(as_values(x), 0, 2, codes, 0) == below
+
+
+RNG = np.random.default_rng(0)
+THREE_SPANS = np.repeat([0.0, 0.45, 0.9], 200) + RNG.uniform(0, 0.04, 600)
+COLUMNS_BY_SHAPE = {
+    "three spans": (RNG.permutation(THREE_SPANS), True),
+    "one far value of each sign": (np.r_[RNG.normal(size=598), -500, 500], True),
+    "even": (RNG.uniform(size=600), False),
+    "normal": (RNG.normal(size=600), False),
+    "two values": (RNG.integers(0, 2, 600), False),
+    "whole numbers": (RNG.integers(0, 9, 600), False),
+    "a constant": (np.ones(600), False),
+    "nothing": (np.full(600, np.nan), False),
+}
+
+
+def marks_of(x, low, high):
+    """Run the kernel on a column and a range."""
+    state, marks = make_state(), np.zeros(SAMPLE_ROWS, np.float32)
+    state["low"], state["high"] = low, high
+    count = find_dense_spans(as_values(x), 0, len(x), state, marks)
+    return marks[:count], state
+
+
+@pytest.mark.parametrize("shape", COLUMNS_BY_SHAPE)
+def test_dense_spans_are_distinguished_from_spread_values(shape):
+    x, is_dense = COLUMNS_BY_SHAPE[shape]
+    x = x.astype(np.float32)
+    low, high, _ = naive.value_range(x)
+    if not low < high:
+        assert not is_dense
+        return
+    assert (len(marks_of(x, low, high)[0]) > 0) == is_dense
+
+
+@given(columns(with_missing, 64, 300))
+def test_dense_marks(x):
+    low, high, _ = naive.value_range(x)
+    if not low < high:
+        return
+    step = len(x) // SAMPLE_ROWS
+    expected = naive.dense_marks(x[: SAMPLE_ROWS * step : step], low, high)
+    np.testing.assert_array_equal(marks_of(x, low, high)[0], expected)
+
+
+@given(
+    columns(with_missing, 64, 300),
+    st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=SAMPLE_ROWS, unique=True),
+)
+def test_adaptive_codes(x, marks):
+    marks = np.sort(np.array(marks, np.float32))
+    state = make_state()
+    state["low"], state["high"] = marks[0] - np.float32(1), marks[-1] + np.float32(1)
+    codes = room_for_codes(len(x))
+    bins = np.int64(MAX_BINS)
+    adaptive_codes(as_values(x), 0, len(x), state, marks, len(marks), bins, codes)
+    actual, known = codes[: len(x)].astype(np.int64), ~np.isnan(x)
+    expected = naive.adaptive_codes(x, float(state["low"]), float(state["high"]), marks, MAX_BINS)
+    np.testing.assert_array_equal(actual[~known], MAX_BINS)
+    assert np.abs(actual - expected)[known].max(initial=0) <= 1
+    assert (np.diff(actual[known][np.argsort(x[known], kind="stable")]) >= 0).all()
+
+
+@pytest.mark.parametrize("factor", [1e-30, 1.0, LARGEST])
+def test_every_dense_span_has_many_bins(factor):
+    x = (COLUMNS_BY_SHAPE["three spans"][0] * factor).astype(np.float32)
+    state = make_state()
+    clipped_range(as_values(x), 0, len(x), state)
+    marks, state = marks_of(x, state["low"], state["high"])
+    codes = room_for_codes(len(x))
+    bins = np.int64(MAX_BINS)
+    adaptive_codes(as_values(x), 0, len(x), state, marks, len(marks), bins, codes)
+    for span in range(3):
+        inside = np.abs(x / np.float32(factor) - 0.45 * span - 0.02) < 0.03
+        assert len(np.unique(codes[: len(x)][inside])) > 20
+
+
+def test_boosting_splits_inside_dense_spans():
+    """Bins of equal width would be too wide to separate the halves of a span."""
+    rng = np.random.default_rng(1)
+    x = rng.uniform(0, 1, 2000) + 1000.0 * rng.integers(0, 3, 2000)
+    y = x < 0.5
+    stump = ConstructiveBoostingClassifier(
+        1, search=None, max_depth=1, learning_rate=1.0, random_state=0
+    ).fit(x[:, None], y)
+    assert stump.score(x[:, None], y) > 0.99

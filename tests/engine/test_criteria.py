@@ -11,9 +11,9 @@ from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 
 from featurewright.engine.buffers import MAX_BINS
 from featurewright.engine.criteria import (
+    MAX_TABLE_WEIGHT,
     NORMALIZED,
     RATIO,
-    WHOLE_LIMIT,
     log2_of,
     score_boundaries,
     score_boundary,
@@ -145,7 +145,9 @@ def test_a_split_that_separates_scores_highest(criterion):
         assert scores[0] == pytest.approx(1, rel=1e-5)
 
 
-@pytest.mark.parametrize("weight", [WHOLE_LIMIT - 1, WHOLE_LIMIT, WHOLE_LIMIT + 1, 10**6])
+@pytest.mark.parametrize(
+    "weight", [MAX_TABLE_WEIGHT - 1, MAX_TABLE_WEIGHT, MAX_TABLE_WEIGHT + 1, 10**6]
+)
 def test_the_table_of_whole_weights_ends_where_it_says(weight):
     total = np.array([weight // 3, weight - weight // 3, weight], np.float32)
     left = np.array([[1], [weight // 2], [1 + weight // 2]], np.float32)

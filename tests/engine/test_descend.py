@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.test_grow import DOMAINS, EXACT, class_of, numbers_of, table
-from tests.engine.workbench import (
+from tests.engine.arguments import (
     NO_USERS,
     Tree,
-    block_room,
+    block_buffers,
     class_target,
     grow,
     leaf_of_rows,
@@ -18,9 +17,10 @@ from tests.engine.workbench import (
     make_settings,
     sums_target,
 )
+from tests.engine.test_grow import DOMAINS, EXACT, class_of, numbers_of, table
 from tests.naive import trees as naive
 
-from featurewright.engine.descend import BLOCK, ORDERED, find_leaves, none_missing
+from featurewright.engine.descend import BLOCK_ROWS, ORDERED, find_leaves, is_complete
 from featurewright.engine.forest import Forest, join
 from featurewright.engine.leaves import (
     class_values,
@@ -48,7 +48,7 @@ def numbered(tree: Tree) -> np.ndarray:
 def test_leaves_are_found_as_by_walking(seed, drawn):
     tree = some_tree(seed, random_threshold=drawn)
     assert len(tree.inner) > 10
-    rows = table(seed + 100, BLOCK + 44, 0.3, decimals=1)
+    rows = table(seed + 100, BLOCK_ROWS + 44, 0.3, decimals=1)
     rows[4, ::7] = 9  # a level never seen
     left = numbered(tree)
     expected = [-1 - left[naive.find_leaf(tree, row)] for row in rows.T]
@@ -80,7 +80,7 @@ def test_trees_side_by_side():
     trees = [some_tree(seed) for seed in range(3)]
     values = [rng.normal(size=(len(tree.leaves), 2)).astype(np.float32) for tree in trees]
     forest = join([as_forest(*pair) for pair in zip(trees, values, strict=True)])
-    rows = table(50, 3 * BLOCK + 5, 0.3, decimals=1)
+    rows = table(50, 3 * BLOCK_ROWS + 5, 0.3, decimals=1)
     matrix = np.ascontiguousarray(rows.T)
     alone = np.stack([leaf_of_rows(tree, rows) for tree in trees], axis=1)
     offsets = np.cumsum([0, *(len(tree.leaves) for tree in trees)])[:-1]
@@ -100,7 +100,7 @@ def test_trees_that_compare_columns_with_thresholds(kinds, missing):
     tree = grow(columns[: len(domains)], class_of(columns, 3), settings, grammar=grammar)
     forest = as_forest(tree, np.zeros((len(tree.leaves), 1), np.float32))
     assert bool(forest.packed[0, 3] & ORDERED) == (kinds == "numbers")
-    rows = table(8, 3 * BLOCK, missing, decimals=1)[: len(domains)]
+    rows = table(8, 3 * BLOCK_ROWS, missing, decimals=1)[: len(domains)]
     left = numbered(tree)
     expected = [-1 - left[naive.find_leaf(tree, row)] for row in rows.T]
     matrix = np.ascontiguousarray(rows.T)
@@ -111,13 +111,13 @@ def test_a_tree_of_one_leaf():
     tree = some_tree(2, max_depth=0)
     forest = as_forest(tree, np.zeros((1, 1), np.float32))
     assert not forest.packed[0, 3] & ORDERED
-    assert (forest.find_leaves(np.ones((BLOCK + 1, 5), np.float32), NO_USERS) == 0).all()
+    assert (forest.find_leaves(np.ones((BLOCK_ROWS + 1, 5), np.float32), NO_USERS) == 0).all()
 
 
 def test_missing_values_are_seen():
     matrix = np.ones((6, 3), np.float32)
     matrix[3, 2] = np.nan
-    found = [none_missing(matrix, begin, end) for begin, end in ((0, 3), (0, 4), (3, 4), (4, 6))]
+    found = [is_complete(matrix, begin, end) for begin, end in ((0, 3), (0, 4), (3, 4), (4, 6))]
     expected = [not np.isnan(matrix[a:b]).any() for a, b in ((0, 3), (0, 4), (3, 4), (4, 6))]
     assert found == expected == [True, False, False, True]
 
@@ -129,7 +129,7 @@ def test_only_the_asked_rows_are_written():
     out = np.full((700, 1), -7, np.int32)
     find_leaves(
         np.ascontiguousarray(rows.T), 100, 611, forest.roots, forest.packed, forest.programs,
-        NO_USERS, np.empty(6, np.float32), *block_room(), out,
+        NO_USERS, np.empty(6, np.float32), *block_buffers(), out,
     )  # fmt: skip
     np.testing.assert_array_equal(out[100:611, 0], leaf_of_rows(tree, rows)[100:611])
     assert (out[:100] == -7).all()

@@ -1,4 +1,4 @@
-"""What trees found, against naive counting."""
+"""Features of grown trees, compared with naive counting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from tests.engine.grown import NO_USERS, WIDTH, make_forest
+from tests.engine.arguments import NO_USERS, WIDTH
+from tests.engine.forests import make_forest
 
 from featurewright.engine.features import (
     column_importances,

@@ -8,7 +8,8 @@ from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
 import pytest
-from tests.engine.grown import NO_USERS, make_forest
+from tests.engine.arguments import NO_USERS
+from tests.engine.forests import make_forest
 from tests.naive.trees import find_leaf
 
 from featurewright.engine.forest import Forest, join

@@ -1,4 +1,4 @@
-"""Random programs are valid, and every valid symbol is as likely as any other."""
+"""The grammar lists exactly the valid programs, and its random programs have the right shares."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 from scipy.stats import chisquare
-from tests.engine.workbench import make_grammar, make_state
-from tests.naive.automaton import is_program
+from tests.engine.arguments import make_grammar, make_state
+from tests.naive.automaton import all_programs, is_program
 from tests.naive.programs import operator_of, symbols_of
 
 from featurewright.engine.grammar import complete, fingerprint
 from featurewright.expressions import build_automaton, resolve_operators
 from featurewright.expressions.builtin import IS
-from featurewright.expressions.opcodes import END, symbol_opcode, symbol_parameter
+from featurewright.expressions.opcodes import END, operator_symbol, symbol_opcode, symbol_parameter
 
 CASES = {
     "arithmetic": ([0, 0, 0], ["add", "sub", "mul", "div"], 5),
@@ -121,9 +121,89 @@ def test_prefixes_are_kept():
     assert lengths == {1, 3, 5}
 
 
-def test_fingerprints_tell_programs_apart():
+def test_fingerprints_of_distinct_programs_differ():
     seen = {}
     for program, _, length in draw_programs("arithmetic", 4000):
         key = fingerprint(program[None, :].copy(), 0, length)
         assert seen.setdefault(key, tuple(program)) == tuple(program)
     assert len(seen) > 500
+
+
+SMALL_CASES = {
+    "arithmetic": ([0, 0], ["add", "div"], 5),
+    "unary": ([0], ["neg", "sqrt", "add"], 5),
+    "Boolean": ([0, 1], ["less", "and", "not"], 4),
+    "Category": ([0, 2, 2], ["is", "equal", "mul"], 4),
+    "nothing": ([0, 1, 2], [], 3),
+}
+every_small_case = pytest.mark.parametrize("case", SMALL_CASES)
+
+
+def choices(grammar, state):
+    first, last = grammar.start[state], grammar.start[state + 1]
+    return list(zip(grammar.symbol[first:last], grammar.following[first:last], strict=True))
+
+
+def reachable(grammar, max_size):
+    """List all programs the grammar can write."""
+    found, open_ends = set(), [((), 0)]
+    while open_ends:
+        program, state = open_ends.pop()
+        for symbol, after in choices(grammar, state):
+            if symbol == END:
+                found.add(program)
+            elif len(program) + 1 == max_size:
+                found.add((*program, int(symbol)))
+            else:
+                open_ends.append(((*program, int(symbol)), int(after)))
+    return found
+
+
+@every_small_case
+def test_exactly_the_valid_programs(case):
+    domains, names, max_size = SMALL_CASES[case]
+    grammar = make_grammar(domains, names, max_size)
+    signatures = {
+        operator_symbol(operator.opcode): (tuple(map(int, operator.inputs)), int(operator.output))
+        for operator in resolve_operators(tuple(names))
+    }
+    expected = all_programs(domains, signatures, max_size)
+    # A category alone is a one-value test; anything else that is one is no program.
+    assert reachable(grammar, max_size) == expected
+
+
+@every_small_case
+def test_every_symbol_is_listed_once(case):
+    grammar = make_grammar(*SMALL_CASES[case])
+    for state in range(len(grammar.start) - 1):
+        counts = Counter(symbol for symbol, _ in choices(grammar, state))
+        assert set(counts.values()) <= {1}
+
+
+@every_small_case
+def test_kinds_are_equally_likely(case):
+    grammar = make_grammar(*SMALL_CASES[case], sampling="kind")
+    plain = make_grammar(*SMALL_CASES[case])
+    for state in range(len(grammar.start) - 1):
+        listed = Counter(symbol for symbol, _ in choices(grammar, state))
+        assert set(listed) == {symbol for symbol, _ in choices(plain, state)}
+        kinds = Counter()
+        for symbol, count in listed.items():
+            kinds["end" if symbol == END else "column" if symbol >= 0 else "operator"] += count
+        assert len(set(kinds.values())) <= 1
+        for sign in (True, False):
+            within = {c for s, c in listed.items() if (s >= 0) is sign and s != END}
+            assert len(within) <= 1
+
+
+def test_levels_are_kept():
+    grammar = make_grammar([0, 2, 1], ["is"])
+    np.testing.assert_array_equal(grammar.n_levels, [0, 3, 0])
+    assert symbol_opcode(operator_symbol(IS, 9)) == IS
+
+
+def test_too_many_choices_are_refused(monkeypatch):
+    monkeypatch.setattr("featurewright.engine.grammar._MAX_CHOICES", 10)
+    with pytest.raises(ValueError, match="max_size=5 with 4 operators on 3 columns") as caught:
+        make_grammar([0, 0, 0])
+    assert "\n" not in str(caught.value)

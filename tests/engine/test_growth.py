@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.engine.grown import make_job
+from tests.engine.forests import make_job
 
 from featurewright.engine.buffers import Target
 from featurewright.engine.forest import join
@@ -84,8 +84,8 @@ def test_the_same_trees_for_any_number_of_threads(by_class, n_jobs):
     np.testing.assert_array_equal(one.programs, many.programs)
     np.testing.assert_array_equal(one.threshold, many.threshold)
     np.testing.assert_array_equal(one.values, many.values)
-    apart = join([grow_trees(job, [seed], bootstrap=True)[0] for seed in seeds])
-    np.testing.assert_array_equal(one.threshold, apart.threshold)
+    separate = join([grow_trees(job, [seed], bootstrap=True)[0] for seed in seeds])
+    np.testing.assert_array_equal(one.threshold, separate.threshold)
 
 
 def test_growing_leaves_the_job_alone():
@@ -112,7 +112,7 @@ def test_growing_leaves_the_job_alone():
     ],
 )
 def test_rows_end_up_in_the_leaf_they_descend_to(by_class, searched, limits):
-    # A node searched in vain must not leave its values behind for another one to be parted by.
+    # A node searched without success must not leave values by which another one is partitioned.
     search = {} if searched else {"budget": 0, "n_raw": 2}
     job = make_job(by_class=by_class, **search, **limits)
     order = order_rows(job.target)

@@ -1,4 +1,4 @@
-"""Nodes are prepared, sampled, routed and parted as the slow versions do."""
+"""Nodes are prepared and sampled, and missing rows routed, as the naive versions do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.workbench import (
+from tests.engine.arguments import (
     as_values,
     class_target,
     make_buffers,
@@ -21,7 +21,6 @@ from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 from tests.naive.streams import Stream
 
 from featurewright.engine.node_search import is_pure, prepare, route_missing, sample_rows
-from featurewright.engine.partition import partition_rows
 
 seeds = st.integers(0, 10**6)
 SEED_STEP = 0x9E3779B97F4A7C15  # small seeds begin alike
@@ -111,7 +110,7 @@ def test_samples_keep_the_shares_of_classes(seed):
 
 
 def routed(x, target, settings, threshold, *, is_level: bool):
-    """Give the kernel's and the naive answer for a node over all rows."""
+    """Return the kernel's and the naive result for a node over all rows."""
     node = make_node(target, settings)
     x = x[node.ids]
     side, gain = route_missing(
@@ -179,21 +178,3 @@ def test_missing_rows_that_are_all_of_one_class_join_it():
         (side, gain), _ = routed(x, class_target(codes), make_settings(), 0.5, is_level=False)
         assert side == expected
         assert gain == pytest.approx(naive_split.criteria.entropy(np.bincount(codes)) * 8, rel=1e-5)
-
-
-@given(seeds, st.integers(1, 200), st.booleans(), st.booleans())
-def test_rows_are_parted_in_order(seed, n, is_level, missing_left):
-    rng = np.random.default_rng(seed)
-    before = rng.permutation(n + 10).astype(np.int32)
-    x = rng.integers(0, 4, n).astype(np.float32)
-    x[rng.random(n) < 0.2] = np.nan
-    ids = before.copy()
-    size = partition_rows(
-        ids, 5, n, as_values(x), np.float32(1.0), np.uint8(is_level), np.uint8(missing_left),
-        np.empty(n + 1, np.int32),
-    )  # fmt: skip
-    left = naive_split.goes_left(x, 1.0, is_level=is_level) | (np.isnan(x) & missing_left)
-    middle = before[5 : 5 + n]
-    assert size == left.sum()
-    expected = [*before[:5], *middle[left], *middle[~left], *before[5 + n :]]
-    np.testing.assert_array_equal(ids, expected)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.workbench import (
+from tests.engine.arguments import (
     WORST,
     as_values,
     class_target,
@@ -18,10 +18,10 @@ from tests.engine.workbench import (
 from tests.naive import bins as naive
 from tests.naive import split as naive_split
 
-from featurewright.engine.boundaries import first_of, forbid_small
+from featurewright.engine.boundaries import first_best, forbid_small
 from featurewright.engine.buffers import MAX_BINS
 from featurewright.engine.criteria import GINI, SQUARES
-from featurewright.engine.packed import PACKED_ROWS, fill_packed, unpack_bins
+from featurewright.engine.packed import MAX_PACKED_ROWS, fill_packed, unpack_bins
 from featurewright.engine.split import refine_threshold, score_values
 
 seeds = st.integers(0, 2**32 - 1)
@@ -81,7 +81,7 @@ def test_whole_weights_are_packed_exactly():
 
 
 @pytest.mark.parametrize("weight", [1e-30, 1.0, 1e30])
-@pytest.mark.parametrize("n", [1, 100, PACKED_ROWS])
+@pytest.mark.parametrize("n", [1, 100, MAX_PACKED_ROWS])
 def test_the_largest_sums_fit(n, weight):
     for value in (1.0, -1.0):
         node = boosted_node(np.full(n, value), np.full(n, weight))
@@ -104,7 +104,7 @@ def test_what_cannot_be_packed_is_not():
     assert not is_packed(boosted_node(x, np.full(50, 1e-40)))
     assert not is_packed(boosted_node(np.vstack([x, x]), ones))
     assert not is_packed(boosted_node(x, ones, centered=1))
-    many = PACKED_ROWS + 1
+    many = MAX_PACKED_ROWS + 1
     assert not is_packed(boosted_node(np.ones(many), np.ones(many)))
     classes = make_settings(criterion=GINI)
     assert not is_packed(make_node(class_target(rng.integers(0, 2, 50)), classes))
@@ -123,7 +123,7 @@ def test_packed_scores_are_those_of_the_best_threshold(n, missing, n_levels):
         node = boosted_node(y, weights, min_rows=5)
         settings, state = node.settings, make_state()
         rows, scratch = node.buffers.rows, node.buffers.scratch
-        state["many"] = 1
+        state["many_thresholds"] = 1
         score = score_values(as_values(x), 0, rows, n, 1, settings, scratch, n_levels, WORST, state)
         sums = naive_split.of_targets(node.target.sums, node.target.weights, centered=False)
         found = naive_split.score_test(
@@ -166,4 +166,4 @@ def test_the_best_boundary_has_enough_on_both_sides(seed, n_bins, fewest, all_eq
         assert best == WORST
     else:
         assert best == scores[expected]
-        assert first_of(room, best, np.int64(n_bins)) == expected
+        assert first_best(room, best, np.int64(n_bins)) == expected

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from tests.engine.grown import NO_USERS, make_forest
+from tests.engine.arguments import NO_USERS
+from tests.engine.forests import make_forest
 from tests.naive import paths as naive
 
 from featurewright.paths import kernel

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.grown import NO_USERS, make_forest
+from tests.engine.arguments import NO_USERS
+from tests.engine.forests import make_forest
 from tests.naive import paths as naive
 
 from featurewright.engine import paths as kernels
@@ -59,7 +60,7 @@ PUBLISHED = [1, 2, 5, 7, 10, 12, 14, 17, 18, 20, 22, 25, 26, 28, 31, 34]
 
 
 def published_example() -> LeafSource:
-    """Make the source of the example's marked row."""
+    """Return the source of the example's marked row."""
     forest, _ = make_forest(n_trees=1)
     offsets = np.cumsum([0, *map(len, PARENTS)])
     parents = [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
-from tests.engine.workbench import make_state
+from tests.engine.arguments import make_state
 from tests.naive.streams import Stream
 
 from featurewright.engine.random import draw_below, draw_unit

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.workbench import (
+from tests.engine.arguments import (
     NO_USERS,
     WIDTH,
     WORST,
@@ -79,7 +79,7 @@ class Scene:
 
     @property
     def candidates(self) -> list[list[int]]:
-        programs = self.node.buffers.found.programs[: self.state["scored"]]
+        programs = self.node.buffers.candidates.programs[: self.state["scored"]]
         return [symbols_of(program) for program in programs]
 
     def score(
@@ -96,7 +96,7 @@ class Scene:
         padded = np.concatenate([values, np.full(32, values[-1], np.float32)])[None, :]
         levels = 3 if program == [3] else 0
         state = make_state(stream.state if stream else 1)
-        state["many"] = many
+        state["many_thresholds"] = many
         score = score_values(
             padded, 0, node.buffers.rows, len(values), node.n_stats, self.settings,
             node.buffers.scratch, levels, best_so_far, state,
@@ -133,7 +133,7 @@ def test_strategies_equal_their_description(seed, name, budget, classes, listing
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-@pytest.mark.parametrize("budget", [1, 2, 17, 500])
+@pytest.mark.parametrize("budget", [1, 17, 500])
 @pytest.mark.parametrize("drawn", [0, 1])
 def test_the_budget_is_kept_and_nothing_is_scored_twice(name, budget, drawn):
     scene = Scene(3, strategy=STRATEGIES[name], budget=budget, random_threshold=drawn)
@@ -174,11 +174,11 @@ def test_a_perfect_split_ends_the_search():
 
 
 @pytest.mark.parametrize("n", [24, 200])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_raw_columns_are_all_tried_and_the_best_of_many_thresholds_wins(seed, n):
     scene = Scene(seed, n=n, budget=0, n_raw=4)
     scene.search()
-    assert not scene.state["best_few"]
+    assert not scene.state["best_few_thresholds"]
     x = scene.columns[:, scene.node.ids]
     expected = max(scene.score([column], many=1)[0] for column in range(4))
     assert scene.state["best_score"] == pytest.approx(expected, rel=1e-5)
@@ -197,7 +197,7 @@ def test_expressions_are_compared_by_few_thresholds_unless_many_are_asked_for(ma
     scene.columns = np.abs(scene.columns) + 1  # no quotient is missing
     scene.columns[3] -= 1
     scene.search()
-    assert scene.state["best_few"] == 1 - many
+    assert scene.state["best_few_thresholds"] == 1 - many
     expected = [scene.score(program, many=1)[0] for program in scene.candidates]
     scores = scene.node.buffers.candidate_scores.scores[: scene.state["scored"]]
     assert (scores == expected).all() == many
@@ -233,12 +233,11 @@ def test_candidates_are_valid_programs(name):
 
 
 @pytest.mark.parametrize("drawn", [0, 1])
-@pytest.mark.parametrize("n", [300, 900, 3000])
-@pytest.mark.parametrize("keep", [2, 4])
+@pytest.mark.parametrize(("keep", "n"), [(2, 300), (4, 3000)])
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_halving_is_the_same_where_columns_are_gathered_one_by_one(name, keep, n, drawn):
     found = []
-    for width in (64 * 3 // 2, n):  # room for the first sample alone, room for all rows
+    for width in (64 * 3 // 2, n):  # buffers for the first sample only, and for all rows
         scene = Scene(9, n=n, strategy=STRATEGIES[name], sample=64, keep=keep,
                       random_threshold=drawn, n_raw=1)  # fmt: skip
         buffer = np.empty((len(scene.columns) + WIDTH, width + LANES), np.float32)

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.special import expit
-from tests.engine.workbench import as_programs, make_settings
+from tests.engine.arguments import as_programs, make_settings
 from tests.naive import programs as naive
 
 from featurewright.engine.buffers import TreeBuffers

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
-from tests.engine.workbench import (
+from tests.engine.arguments import (
     NO_USERS,
     class_target,
     make_grammar,
@@ -30,7 +30,7 @@ from featurewright.engine.buffers import (
     TreeBuffers,
 )
 from featurewright.engine.grow import grow_tree, kernel_addresses
-from featurewright.engine.weighted import begin_tree, draw_operator, list_operators, order_of
+from featurewright.engine.weighted import begin_tree, draw_operator, list_operators, nesting_depth
 from featurewright.expressions import resolve_operators
 
 SIX = ("sqrt", "square", "add", "sub", "mul", "gaussian")
@@ -175,7 +175,7 @@ def test_numbers_gain_shares_of_the_sum_of_squares():
     tree = Growth(
         columns, sums_target(y), by_class=0, whole_weights=0, criterion=5, budget=9, max_depth=1
     )
-    programs = tree.buffers.found.programs[: tree.state["scored"]]
+    programs = tree.buffers.candidates.programs[: tree.state["scored"]]
     sums, counts = np.zeros(6), np.zeros(6)
     codes = list(tree.operator_weights.opcodes)
     for program in map(symbols_of, programs[: int(tree.operator_weights.counts[0].sum())]):
@@ -198,7 +198,7 @@ def test_operators_stand_on_one_another_as_often_as_allowed(seed, max_order):
     columns, codes = problem(seed, n=60)
     tree = Growth(columns, class_target(codes), seed=seed + 1, budget=12, max_order=max_order)
     stack = np.empty(40, np.int64)
-    orders = [order_of(tree.grown.programs, k, NO_USERS, stack) for k in tree.inner]
+    orders = [nesting_depth(tree.grown.programs, k, NO_USERS, stack) for k in tree.inner]
     assert max(orders) <= max_order
     for node, order in zip(tree.inner, orders, strict=True):
         if order > 1:

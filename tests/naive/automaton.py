@@ -1,4 +1,4 @@
-"""Every valid program over a tiny alphabet, by trying all sequences."""
+"""All valid programs over a small alphabet, by enumerating all sequences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Signature = tuple[tuple[int, ...], int]
 def is_program(
     sequence: Sequence[int], domains: Sequence[int], signatures: Mapping[int, Signature]
 ) -> bool:
-    """Tell whether a sequence of symbols leaves exactly one value, every operator being served."""
+    """Whether a sequence of symbols gives every operator its operands and leaves one value."""
     stack: list[int] = []
     for symbol in sequence:
         if symbol >= 0:

@@ -1,4 +1,4 @@
-"""Bins, ranges and sums, one NumPy line each."""
+"""Ranges, bins and sums in plain NumPy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from featurewright.engine.buffers import SAMPLE_ROWS
 
 
 def value_range(x: np.ndarray) -> tuple[float, float, bool]:
-    """Give the smallest and largest known value, and whether any is missing."""
+    """Return the smallest and largest known value, and whether any is missing."""
     known = x[~np.isnan(x)]
     if not len(known):
         return np.inf, -np.inf, True
@@ -16,12 +16,12 @@ def value_range(x: np.ndarray) -> tuple[float, float, bool]:
 
 
 def rank_codes(x: np.ndarray, missing: int) -> np.ndarray:
-    """Count the smaller values of each."""
+    """Return the number of smaller values of each."""
     return np.array([missing if np.isnan(v) else np.sum(x < v) for v in x])
 
 
 def clipped_range(x: np.ndarray) -> tuple[np.float32, np.float32]:
-    """Give the range of all values, at most 16 ranges beyond the middle of a sample."""
+    """Return the range of all values, clipped 16 ranges beyond a sample without its extremes."""
     low, high, _ = value_range(x)
     sample = x[np.arange(SAMPLE_ROWS) * (len(x) // SAMPLE_ROWS)]
     sample = np.sort(sample[~np.isnan(sample)])
@@ -33,7 +33,7 @@ def clipped_range(x: np.ndarray) -> tuple[np.float32, np.float32]:
 
 
 def range_codes(x: np.ndarray, low: float, high: float, n_bins: int) -> np.ndarray:
-    """Cut a range into equal parts, in float64; the code after the last bin is missing."""
+    """Return codes of bins of equal width, in float64; the code after the last bin is missing."""
     wide = x.astype(np.float64)
     width = float(high) - float(low)
     places = np.zeros(len(x)) if width <= 0 else np.floor((wide - float(low)) / width * n_bins)
@@ -42,7 +42,7 @@ def range_codes(x: np.ndarray, low: float, high: float, n_bins: int) -> np.ndarr
 
 
 def level_codes(x: np.ndarray, first: int, n_bins: int) -> np.ndarray:
-    """Give the levels from `first` on a bin each, others the last bin, missing ones none."""
+    """Return one code per level from `first` on, the last bin for others, `n_bins` if missing."""
     codes = []
     for level in x:
         if np.isnan(level):
@@ -56,7 +56,7 @@ def level_codes(x: np.ndarray, first: int, n_bins: int) -> np.ndarray:
 def tail_codes(
     x: np.ndarray, span: tuple[float, float], center: float, width: float, n_bins: int
 ) -> np.ndarray:
-    """Cut a range into equal parts after bringing far values nearer, in float64."""
+    """Return codes of bins of equal width after compressing far values, in float64."""
     wide = x.astype(np.float64)
 
     def squash(value: np.ndarray | float) -> np.ndarray:
@@ -73,7 +73,7 @@ def tail_codes(
 
 
 def bin_edges(x: np.ndarray, codes: np.ndarray, boundary: int) -> tuple[float, float]:
-    """Give the extremes of the values in the bins on both sides of a boundary."""
+    """Return the extremes of the values in the bins on both sides of a boundary."""
     known = ~np.isnan(x)
     x, codes = x[known], codes[known]
     left, right = codes[codes <= boundary].max(), codes[codes > boundary].min()
@@ -81,7 +81,7 @@ def bin_edges(x: np.ndarray, codes: np.ndarray, boundary: int) -> tuple[float, f
 
 
 def key_codes(x: np.ndarray, low: np.float32, high: np.float32, n_bins: int) -> np.ndarray:
-    """Cut the floats between two of them, in their order, into equal parts."""
+    """Return codes of bins with equal numbers of floats."""
 
     def key(value: np.ndarray) -> np.ndarray:
         bits = np.atleast_1d(np.asarray(value, np.float32)).view(np.int32).astype(np.int64)
@@ -99,19 +99,19 @@ def bin_sums(codes: np.ndarray, columns: np.ndarray, n_bins: int) -> np.ndarray:
 
 
 def best_boundary(
-    scores: np.ndarray, parts: np.ndarray, counts: np.ndarray, least: float, fewest: int
+    scores: np.ndarray, weights: np.ndarray, counts: np.ndarray, least: float, fewest: int
 ) -> int:
-    """Give the first boundary of the highest score with enough on both sides, -1 if there is none.
+    """Return the first boundary of the highest score with enough on both sides, -1 if none.
 
-    The last of the running weights and counts are those of all.
+    The last of the running weights and counts are the totals.
     """
-    allowed = (parts > least) & (parts[-1] - parts > least) & ~np.isnan(scores)
+    allowed = (weights > least) & (weights[-1] - weights > least) & ~np.isnan(scores)
     allowed &= (counts >= fewest) & (counts[-1] - counts >= fewest) & (scores > -np.inf)
     return int(np.argmax(np.where(allowed, scores, -np.inf))) if allowed.any() else -1
 
 
-def clump_marks(sample: np.ndarray, low: np.float32, high: np.float32) -> np.ndarray:
-    """Give the values of a sample, in order, where they are in a few of 32 parts of the range."""
+def dense_marks(sample: np.ndarray, low: np.float32, high: np.float32) -> np.ndarray:
+    """Return the sorted values of a sample that lies in a few of 32 cells of the range."""
     sample = sample[(sample >= low) & (sample <= high)]
     with np.errstate(over="ignore"):
         scale = np.float32(32) / np.float32(high - low)
@@ -122,10 +122,10 @@ def clump_marks(sample: np.ndarray, low: np.float32, high: np.float32) -> np.nda
     return marks if taken <= 8 and len(marks) >= 2 * taken else marks[:0]
 
 
-def clump_codes(
+def adaptive_codes(
     x: np.ndarray, low: float, high: float, marks: np.ndarray, n_bins: int
 ) -> np.ndarray:
-    """Cut what lies between two neighbours of low, marks and high into as many bins each."""
+    """Return codes of as many bins in each interval between low, the marks and high."""
     known = ~np.isnan(x)
     edges = np.array([low, *marks, high], np.float64)
     which = np.searchsorted(marks, x[known], side="right")

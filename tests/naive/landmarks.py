@@ -1,4 +1,4 @@
-"""Kernels, points and AdaBoost.M1, written out one pair and one row at a time."""
+"""Kernels and AdaBoost.M1, computed one pair and one row at a time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def similarities(kernel: str, rows: np.ndarray, landmarks: np.ndarray, **params:
 
 
 def median_width(rows: np.ndarray) -> float:
-    """Give the median squared distance of two rows."""
+    """Return the median squared distance of two rows."""
     return float(np.median([sum((x - z) ** 2) for x, z in combinations(rows, 2)]))
 
 

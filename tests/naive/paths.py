@@ -1,4 +1,4 @@
-"""Number nodes, follow rows and compare their paths the slow way."""
+"""Number nodes, follow rows and compare their paths naively."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def leaves_left_to_right(forest: Any, node: int) -> list[int]:
 
 
 def answer(forest: Any, node: int, row: np.ndarray, users: Any = ()) -> bool | None:
-    """Tell whether a row goes left at a node; None where the value is missing."""
+    """Return whether a row goes left at a node; None if the value is missing."""
     x = run(forest.programs[node], row[:, None], users)[0]
     if np.isnan(x):
         return None
@@ -43,7 +43,7 @@ def answer(forest: Any, node: int, row: np.ndarray, users: Any = ()) -> bool | N
 
 
 def spread(forest: Any, root: int, row: np.ndarray) -> dict[int, float]:
-    """Give the weight with which a row reaches each node of a tree."""
+    """Return the weight with which a row reaches each node of a tree."""
     reached: dict[int, float] = {}
 
     def visit(node: int, weight: float) -> None:
@@ -80,7 +80,7 @@ def row_key(row: np.ndarray) -> int:
 
 
 def random_path(forest: Any, root: int, row: np.ndarray, salt: int) -> list[int]:
-    """Follow a row down a tree, either way by its coin where a value is missing."""
+    """Return the path of a row, to a pseudo-random side where a value is missing."""
     key, node = row_key(row), int(root)
     path = [node]
     while forest.left[node] >= 0:

@@ -1,4 +1,4 @@
-"""Run an RPN program with the NumPy references, one whole array at a time."""
+"""Evaluate an RPN program on arrays with the NumPy references."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ BY_OPCODE = {operator.opcode: operator for operator in OPERATORS.values()}
 
 
 def symbols_of(program: Sequence[int]) -> list[int]:
-    """Give the symbols before the padding."""
+    """Return the symbols before the padding."""
     symbols = [int(symbol) for symbol in program]
     return symbols[: symbols.index(END)] if END in symbols else symbols
 
 
 def operator_of(symbol: int, users: Sequence[Operator] = ()) -> Operator:
-    """Give the operator that a negative symbol applies."""
+    """Return the operator of a negative symbol."""
     opcode = symbol_opcode(symbol)
     return users[opcode - FIRST_USER] if opcode >= FIRST_USER else BY_OPCODE[opcode]
 

@@ -1,4 +1,4 @@
-"""Recursive selective transformation step by step: every recursion transforms the rows anew."""
+"""Recursive selective transformation: every recursion transforms all rows again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def weigh(columns: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def projection_matrix(w: np.ndarray, projection: str, normalize: str | None) -> np.ndarray:
-    """Write the projection of some columns down as a full matrix."""
+    """Return the projection of some columns as a full matrix."""
     length = np.linalg.norm(w) or 1.0
     if projection == "orthogonal":
         return np.eye(len(w)) - np.outer(w, w) / length**2

@@ -1,4 +1,4 @@
-"""The three search strategies, as written down, on Python lists."""
+"""The three search strategies on Python lists."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.naive.streams import Stream
 from featurewright.expressions.builtin import IS
 from featurewright.expressions.opcodes import END, operator_symbol, symbol_opcode
 
-# Scores a program, given the best score so far, as missing values are parted only to beat it, and
-# the stream that thresholds are drawn from.
+# Scores a program, given the best score so far and the stream that thresholds are drawn from.
+# Missing values are separated only to beat that score.
 Score = Callable[[list[int], np.float32, Stream], tuple[float, bool]]
 
 
 def shape_of(program: list[int]) -> int:
-    """Hash the operators of a program and their places into 256 heaps."""
+    """Hash the operators of a program and their positions into 256 values."""
     shape = 0
     for symbol in program:
         kind = 0 if symbol >= 0 else 1 + symbol_opcode(int(symbol))
@@ -70,7 +70,7 @@ class Search:
         return state
 
     def settle_level(self, prefix: list[int], symbol: int) -> int:
-        """Give a level test a random level of the column before it."""
+        """Return a symbol, a level test with a random level of the column before it."""
         if symbol != operator_symbol(IS):
             return symbol
         return operator_symbol(IS, self.stream.below(max(1, self.grammar.n_levels[prefix[-1]])))
@@ -104,29 +104,29 @@ class Search:
         return np.float32(self.scores[self.best] if self.best >= 0 else -np.inf)
 
     def least_improvement(self) -> np.float32:
-        """Give what a score must exceed to be better by more than rounding."""
+        """Return what a score must exceed to be better by more than rounding."""
         return self.best_score + np.float32(2e-6) * abs(self.best_score)
 
     def begin(self) -> list[int]:
-        """Start a random candidate; the engine draws a number here that it does not use."""
+        """Return an empty prefix; the engine draws a number here that it does not use."""
         self.stream.below(256)
         return []
 
-    def random(self, stock_size: int) -> None:
-        """Draw a pool of complete random programs and sort it by shape, then score some.
+    def random(self, pool_size: int) -> None:
+        """Draw a pool of complete random programs, sort it by shape, and score some.
 
-        Twice one of each of as many parts of the pool as the budget has candidates, beginning with
-        a random part; then all that is left.
+        Two passes score one program of each stratum of the pool, beginning with a random stratum;
+        there are as many strata as the budget has candidates. Then all others are scored.
         """
-        pool = [self.complete(self.begin()) for _ in range(stock_size)]
+        pool = [self.complete(self.begin()) for _ in range(pool_size)]
         pool.sort(key=shape_of)
-        parts = min(self.budget, stock_size)
-        first = self.stream.below(parts)
-        for turn in range(2 * parts):
+        n_strata = min(self.budget, pool_size)
+        first = self.stream.below(n_strata)
+        for turn in range(2 * n_strata):
             if self.is_over:
                 return
-            part = (first + turn) % parts
-            begin, end = part * stock_size // parts, (part + 1) * stock_size // parts
+            stratum = (first + turn) % n_strata
+            begin, end = stratum * pool_size // n_strata, (stratum + 1) * pool_size // n_strata
             self.try_out(pool[begin + self.stream.below(end - begin)])
         for program in pool:
             if self.is_over:
@@ -134,7 +134,7 @@ class Search:
             self.try_out(program)
 
     def guided(self, *, look_ahead: bool) -> None:
-        """Append, one by one, the next symbol of the best completion so far; then start again."""
+        """Append the next symbol of the best completion so far, one at a time; then start again."""
         while not self.is_over:
             best: list[int] | None = None
             best_score = -np.inf

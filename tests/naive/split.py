@@ -1,4 +1,4 @@
-"""Search one candidate's splits by trying every one of them."""
+"""Search one candidate's splits exhaustively."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Sums(NamedTuple):
 
 
 def of_classes(codes: np.ndarray, weights: np.ndarray) -> Sums:
-    """Make each class present one statistic."""
+    """Return one statistic per class present."""
     present = np.unique(codes)
     return Sums((codes == present[:, None]) * np.asarray(weights, np.float64), weights)
 
 
 def of_targets(sums: np.ndarray, weights: np.ndarray, *, centered: bool) -> Sums:
-    """Make each weighted target column one statistic, about its mean where asked."""
+    """Return one statistic per weighted target column, minus its mean if `centered`."""
     sums, weights = np.asarray(sums, np.float64), np.asarray(weights, np.float64)
     if centered:
         sums = sums - sums.sum(axis=1, keepdims=True) / weights.sum() * weights
@@ -32,7 +32,7 @@ def of_targets(sums: np.ndarray, weights: np.ndarray, *, centered: bool) -> Sums
 
 
 def score(sums: Sums, goes_left: np.ndarray, known: np.ndarray, settings: Any) -> float:
-    """Score one split of the known rows; -inf where it is not allowed."""
+    """Return the score of a split of the known rows; -inf if it is not allowed."""
     left, right = known & goes_left, known & ~goes_left
     weights = (float(sums.weights[left].sum()), float(sums.weights[right].sum()))
     least = max(1, int(settings["min_rows"]))
@@ -49,14 +49,14 @@ def score(sums: Sums, goes_left: np.ndarray, known: np.ndarray, settings: Any) -
 
 
 def goes_left(x: np.ndarray, threshold: float, *, is_level: bool) -> np.ndarray:
-    """Tell which values pass a test."""
+    """Return which values pass a test."""
     return x == threshold if is_level else x <= threshold
 
 
 def score_test(
     x: np.ndarray, sums: Sums, settings: Any, test: float, *, is_level: bool = False
 ) -> float:
-    """Score one threshold or level; an infinite one parts missing values from all others."""
+    """Return the score of a threshold or level; an infinite one separates missing values."""
     known = ~np.isnan(x)
     if np.isinf(test):
         return score(sums, known, np.ones(len(x), bool), settings)
@@ -64,7 +64,7 @@ def score_test(
 
 
 def thresholds(x: np.ndarray) -> list[float]:
-    """Give the midpoints between neighbouring distinct values."""
+    """Return the midpoints between neighbouring distinct values."""
     distinct = np.unique(x[~np.isnan(x)].astype(np.float64))
     return [0.5 * (a + b) for a, b in pairwise(distinct)]
 
@@ -72,7 +72,7 @@ def thresholds(x: np.ndarray) -> list[float]:
 def score_routed(
     x: np.ndarray, sums: Sums, settings: Any, test: float, *, is_level: bool = False
 ) -> float:
-    """Score one threshold or level on all rows, the missing ones on the side that scores better."""
+    """Return the score of a threshold or level on all rows, missing ones on the better side."""
     missing = np.isnan(x)
     left = goes_left(x, test, is_level=is_level)
     everyone = np.ones(len(x), bool)
@@ -82,14 +82,14 @@ def score_routed(
 def best(
     x: np.ndarray, sums: Sums, settings: Any, *, tests: Iterable[float], is_level: bool = False
 ) -> tuple[float, float]:
-    """Give the highest score of known values among thresholds or levels, and which one has it."""
+    """Return the highest score of known values among thresholds or levels, and its test."""
     wide = x.astype(np.float64)
     scored = [(score_test(wide, sums, settings, test, is_level=is_level), test) for test in tests]
     return max(scored, key=lambda pair: pair[0], default=(-np.inf, np.nan))
 
 
 def between_bins(x: np.ndarray, codes: np.ndarray) -> list[float]:
-    """Give the midpoints between the last value of each bin and the first one after it."""
+    """Return the midpoints between the last value of each bin and the first one after it."""
     known = ~np.isnan(x)
     wide, codes = x[known].astype(np.float64), codes[known]
     cuts = [(wide[codes <= b].max(), wide[codes > b].min()) for b in np.unique(codes)[:-1]]

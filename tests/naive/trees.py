@@ -1,4 +1,4 @@
-"""Grow plain trees, route missing rows, descend and fill leaves the slow way."""
+"""Grow plain trees, route missing rows, descend and compute leaf values naively."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from featurewright.engine.criteria import INFORMATION, RATIO
 
 
 def gain_settings(settings: Any) -> Any:
-    """Settings under which a split is worth its gain in units of weight, nothing forbidden."""
+    """Return settings that score a split by its gain in units of weight, without limits."""
     plain = settings.copy()
     plain["min_rows"], plain["min_weight"] = 1, 0.0
     if settings["criterion"] <= RATIO:
@@ -24,7 +24,7 @@ def gain_settings(settings: Any) -> Any:
 def route_missing(
     x: np.ndarray, sums: split.Sums, settings: Any, threshold: float, *, is_level: bool
 ) -> tuple[bool, float]:
-    """Choose the side of missing rows by the gain of the whole split; the larger if none is."""
+    """Return whether missing rows go left, and the gain; the larger side if none is missing."""
     missing = np.isnan(x)
     left = split.goes_left(x, threshold, is_level=is_level)
     everyone = np.ones(len(x), bool)
@@ -50,7 +50,7 @@ class Cart:
     leaves: list[np.ndarray] = field(default_factory=list)
 
     def grow(self, rows: np.ndarray, depth: int = 0) -> None:
-        """Split rows as long as it is allowed."""
+        """Split rows recursively as long as it is allowed."""
         sums = split.Sums(self.sums.statistics[:, rows], self.sums.weights[rows])
         if self.centered:
             sums = split.of_targets(sums.statistics, sums.weights, centered=True)
@@ -81,7 +81,7 @@ class Cart:
 
 
 def find_leaf(tree: Any, row: np.ndarray, users: Any = ()) -> int:
-    """Follow one row of a table to the node it ends at."""
+    """Return the leaf node that a row reaches."""
     node = 0
     while tree.left[node] >= 0:
         x = run(tree.programs[node], row[:, None], users)[0]
@@ -96,16 +96,16 @@ def find_leaf(tree: Any, row: np.ndarray, users: Any = ()) -> int:
 
 
 def class_values(codes: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
-    """Give the weighted shares of the classes of a leaf's rows."""
+    """Return the weighted class shares of a leaf's rows."""
     shares = np.bincount(codes, weights, minlength=n_classes)
     return shares / shares.sum()
 
 
 def mean_values(sums: np.ndarray, weights: np.ndarray, l2: float) -> np.ndarray:
-    """Give a leaf's target sums over its weight plus L2."""
+    """Return a leaf's target sums divided by its weight plus L2."""
     return sums.astype(np.float64).sum(axis=1) / (weights.astype(np.float64).sum() + l2)
 
 
 def vote_values(sums: np.ndarray) -> np.ndarray:
-    """Give the sign of a leaf's target sums, plus one for zero."""
+    """Return the sign of a leaf's target sums, plus one for zero."""
     return np.where(sums.astype(np.float64).sum(axis=1) >= 0, 1.0, -1.0)

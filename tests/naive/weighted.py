@@ -1,4 +1,4 @@
-"""Search by weighted operators, as written down, on Python lists and NumPy arrays."""
+"""The search by weighted operators on Python lists and NumPy arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from featurewright.expressions.opcodes import operator_symbol
 
 
 def learn(weights: Any, gains: Any, counts: Any) -> np.ndarray:
-    """Multiply by exp(-1 / (1 + I)) where something was built, and normalise."""
+    """Return weights times exp(-1 / (1 + gain)) of operators with candidates, normalised."""
     factors = [
         math.exp(-1 / (1 + gain)) if count else 1.0
         for gain, count in zip(gains, counts, strict=True)
@@ -25,7 +25,7 @@ def learn(weights: Any, gains: Any, counts: Any) -> np.ndarray:
 
 
 def best_gain(values: np.ndarray, codes: np.ndarray) -> float:
-    """Give the information gain per row, in bits, of the best threshold; 0 if there is none."""
+    """Return the information gain per row, in bits, of the best threshold; 0 if there is none."""
     best = 0.0
     for threshold in np.unique(values)[:-1]:
         left, right = codes[values <= threshold], codes[values > threshold]
@@ -35,14 +35,14 @@ def best_gain(values: np.ndarray, codes: np.ndarray) -> float:
 
 
 def separates(values: np.ndarray, codes: np.ndarray) -> bool:
-    """Tell whether some threshold separates two classes."""
+    """Whether some threshold separates two classes."""
     first = codes == codes[0]
     a, b = values[first], values[~first]
     return len(np.unique(codes)) == 2 and (a.max() < b.min() or b.max() < a.min())
 
 
 class Node:
-    """What one node draws and learns."""
+    """The candidates and weights of one node."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Node:
         self.columns, self.codes, self.stream = columns, codes, stream
         self.operators: tuple[Operator, ...] = resolve_operators(operators)
         self.weights = np.asarray(weights, float)
-        self.chosen = chosen  # programs of the nodes above
+        self.chosen = chosen  # programs of ancestors
         self.tried: list[list[int]] = []
         self.gains: dict[tuple[int, ...], float] = {}
         self.sums = np.zeros(len(self.operators))
@@ -66,14 +66,14 @@ class Node:
         self.search(budget)
 
     def consider(self, program: list[int]) -> tuple[float, bool]:
-        """Score a program; tell whether nothing can be better."""
+        """Return the gain of a program and whether none can be higher."""
         values = run(program, self.columns)
         gain = best_gain(values, self.codes)
         self.gains[tuple(program)] = gain
         return gain, separates(values, self.codes)
 
     def draw_operator(self) -> int:
-        """Draw by cumulative weight."""
+        """Draw an operator with probability proportional to its weight."""
         rest = self.stream.unit() * self.weights.sum()
         for k in range(len(self.weights) - 1):
             rest -= self.weights[k]
@@ -94,7 +94,7 @@ class Node:
         return [*operands, operator_symbol(operator.opcode)]
 
     def search(self, budget: int) -> None:
-        """Score the columns not chosen above, then so many expressions; then learn."""
+        """Score the columns that no ancestor chose, then `budget` expressions; then learn."""
         over = False
         for column in range(len(self.columns)):
             if [column] not in self.chosen and not over:

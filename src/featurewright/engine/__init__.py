@@ -1,1 +1,1 @@
-"""Compiled loops: arrays in, arrays out. Numba lives here and nowhere else."""
+"""Compiled kernels and the code that drives them; the only package that imports numba."""

@@ -1,4 +1,4 @@
-"""Put a candidate's values into bins: exact ranks for few rows, a clipped range for many."""
+"""Assign a candidate's values to bins: exact ranks for few rows, a clipped range for many."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from featurewright.engine.buffers import MAX_BINS, SAMPLE_ROWS
 from featurewright.engine.compiler import bits_float, float_bits, kernel
 from featurewright.engine.programs import padded
 
-QUARTERED_ROWS = 128  # from here on they are added up in quarters
-_REACH = np.float32(16.0)  # values farther from the sample than so many times its range are beyond
-# A range so many mean deviations wide has long tails; that of normal values has about ten.
-_LONG_TAILS = np.float32(12.0)
+QUARTERS_MIN_ROWS = 128  # from this many rows on, four partial histograms are summed
+_MAX_DISTANCE_RANGES = np.float32(16.0)  # clipping distance, in ranges of the sample
+# A wider range has long tails; that of normal values is about ten mean deviations wide.
+_LONG_TAIL_DEVIATIONS = np.float32(12.0)
 
 _INT_MAX = np.int32(2**31 - 1)
 LARGEST_KEY = np.int32(0x7F7FFFFF)  # the key of the largest finite float32
-_ABOVE_ALL = np.int32(0x7F800000)  # the keys of the infinities
-_BELOW_ALL = np.int32(-0x7F800001)
+_INFINITY_KEY = np.int32(0x7F800000)  # the keys of the infinities
+_MINUS_INFINITY_KEY = np.int32(-0x7F800001)
 _INFINITE = np.float32(np.inf)
-_SMALLEST = np.float32(1e-30)  # a width that can be divided by
+_MIN_WIDTH = np.float32(1e-30)  # smaller widths are not divided by
 _BITS_OF_ONE = np.int32(0x3F800000)
 _ONE = np.float32(1.0)
 _ZERO = np.float32(0.0)
@@ -33,13 +33,13 @@ def order_key(x):
 
 @kernel
 def key_value(key):
-    """Give back the float32 of an order key."""
+    """Return the float32 of an order key."""
     return bits_float(np.int32(key ^ np.int32((key >> np.int32(31)) & _INT_MAX)))
 
 
 @kernel
 def value_range(values, row, n, state):
-    """Find the smallest and largest known value; tell whether any is missing."""
+    """Store the smallest and largest known value; return whether any is missing."""
     row = np.uint64(row)
     low = _INT_MAX
     high = np.int32(-_INT_MAX)
@@ -49,7 +49,7 @@ def value_range(values, row, n, state):
         high = max(high, key)
     # A NaN's key lies beyond every finite key, at the end that its sign bit chooses.
     if high > LARGEST_KEY or low < -LARGEST_KEY - 1:
-        low, high = _ABOVE_ALL, _BELOW_ALL
+        low, high = _INFINITY_KEY, _MINUS_INFINITY_KEY
         for i in range(np.uint64(padded(n))):
             x = values[row, i]
             key = order_key(x)
@@ -63,7 +63,7 @@ def value_range(values, row, n, state):
 
 @kernel
 def rank_codes(values, row, n, missing, ranks, codes):
-    """Give each value the number of smaller ones as its code; equal values share it.
+    """Code each value by the number of smaller ones; equal values share a code.
 
     Counting is quadratic but branch-free and vectorised: below about a hundred rows it beats any
     comparison sort by far.
@@ -82,11 +82,10 @@ def rank_codes(values, row, n, missing, ranks, codes):
 
 @kernel
 def clipped_range(values, row, n, state):
-    """Find the range of the values, without those very far from a small sample of them.
+    """Store the range of the values, clipped near a small sample; return whether any is missing.
 
-    Tell whether any value is missing. Tails are worth bins of their own: a class may be found
-    there alone. But one enormous ratio would put nearly all other rows into one bin. Values beyond
-    the range share the outermost bins.
+    Tails get bins of their own, since a class may occur only there, but one enormous ratio would
+    put nearly all other rows into one bin. Values beyond the range share the outermost bins.
     """
     missing = value_range(values, row, n, state)
     at, step = np.uint64(row), n // SAMPLE_ROWS
@@ -103,7 +102,7 @@ def clipped_range(values, row, n, state):
         elif x > next_high:
             next_high = x
     if next_low < next_high:
-        reach = _REACH * (next_high - next_low)
+        reach = _MAX_DISTANCE_RANGES * (next_high - next_low)
         state.low = max(state.low, next_low - reach)
         state.high = min(state.high, next_high + reach)
     return missing
@@ -111,7 +110,7 @@ def clipped_range(values, row, n, state):
 
 @kernel
 def range_codes(values, row, n, low, high, n_bins, codes):
-    """Give each value its bin among equal parts of the range; outside values go to the ends."""
+    """Code each value by its bin of equal width; values outside the range go to the end bins."""
     row = np.uint64(row)
     scale = np.float32(n_bins / max(np.float64(high) - np.float64(low), 1e-45))
     last = np.float32(n_bins - 1)
@@ -125,10 +124,10 @@ def range_codes(values, row, n, low, high, n_bins, codes):
 
 @kernel
 def find_mass(values, row, n, state):
-    """Tell whether most of a sample lies in a small part of the range in the state, and where.
+    """Whether most of a sample lies in a small part of the range; store its center and width.
 
-    The mean and the mean deviation of what lies within one deviation of the mean, three times over,
-    move to where most values are.
+    The mean and the mean absolute deviation are computed again, three times, from the values within
+    one deviation of the mean: they converge to where most values are.
     """
     at, step = np.uint64(row), n // SAMPLE_ROWS
     low, high = state.low, state.high
@@ -153,18 +152,18 @@ def find_mass(values, row, n, state):
         center, width = mean, deviation
         if turn == 0:
             first = deviation
-            if high - low < _LONG_TAILS * first:
+            if high - low < _LONG_TAIL_DEVIATIONS * first:
                 return False
     state.center, state.width = center, width
-    return width > _SMALLEST
+    return width > _MIN_WIDTH
 
 
 @kernel(inline=True)
 def squash(x, center, scale):
-    """Bring far values nearer: distances from the center grow about as their logarithm.
+    """Compress distances from the center approximately to their logarithms.
 
-    The bits of a float, read as a whole number, are a logarithm with straight lines between the
-    powers of two. Nothing more is needed for bins.
+    The bits of a float, read as an integer, are a piecewise linear logarithm: exact at powers of
+    two and accurate enough for bins.
     """
     size = np.float32(np.int32(float_bits(_ONE + abs(x - center) * scale) - _BITS_OF_ONE))
     return size if x > center else -size
@@ -172,7 +171,7 @@ def squash(x, center, scale):
 
 @kernel
 def tail_codes(values, row, n, state, n_bins, codes):
-    """Give each value its bin among equal parts of the squashed range, as `range_codes` does."""
+    """Code each value by its bin of equal width after `squash`, as `range_codes` does."""
     row = np.uint64(row)
     center, near = state.center, _ONE / state.width
     low = squash(state.low, center, near)
@@ -188,10 +187,10 @@ def tail_codes(values, row, n, state, n_bins, codes):
 
 @kernel
 def key_codes(values, row, n, low, high, n_bins, codes):
-    """Give each value its bin among equal parts of the range's keys, as `range_codes` does.
+    """Code each value by its bin of equal width in order keys, as `range_codes` does.
 
-    There are only so many floats between two of them: cut again and again, a range comes down to
-    single values, however long its tails.
+    There are finitely many floats between two floats: dividing a range repeatedly isolates single
+    values, however long its tails.
     """
     row = np.uint64(row)
     first = np.int64(order_key(low))
@@ -206,7 +205,7 @@ def key_codes(values, row, n, low, high, n_bins, codes):
 
 @kernel
 def bin_edges(values, row, n, codes, bin_number, state):
-    """Find the range of values in the bins next to a boundary; tell if it can be cut again."""
+    """Store the range of the bins beside a boundary; return whether it can be divided again."""
     at = np.uint64(row)
     left, right = np.int32(-1), np.int32(MAX_BINS)
     for i in range(np.uint64(n)):
@@ -229,7 +228,7 @@ def bin_edges(values, row, n, codes, bin_number, state):
 
 @kernel
 def level_codes(values, row, n, first_level, n_bins, codes):
-    """Give each category level in a window of levels its own bin, the others the last one."""
+    """Code each category level in a window of levels by its own bin, the others by the last."""
     row = np.uint64(row)
     other = np.float32(n_bins - 1)
     first = np.float32(first_level)
@@ -243,22 +242,22 @@ def level_codes(values, row, n, first_level, n_bins, codes):
 
 @kernel(inline=True)
 def has_code(codes, n, code):
-    """Tell whether any of the codes is the given one."""
-    found = np.int64(0)
+    """Whether any of the codes is the given one."""
+    present = np.int64(0)
     for i in range(np.uint64(n)):
-        found |= np.int64(codes[i] == code)
-    return found
+        present |= np.int64(codes[i] == code)
+    return present
 
 
 @kernel
 def add_to_bins(codes, weights, start, stop, bins, n_bins, spare):
-    """Add the weights of some rows to the bins of their codes, the one after the last included.
+    """Add the weights of some rows to the bins of their codes, including the bin of missing values.
 
-    Many rows go to four sets of bins in turn, three of them in `spare`: where rows share a bin, as
+    Many rows go to four histograms in turn, three of them in `spare`: where rows share a bin, as
     zeros do, each addition would wait for the one before it.
     """
     first, last = np.uint64(start), np.uint64(stop)
-    if stop - start >= QUARTERED_ROWS:
+    if stop - start >= QUARTERS_MIN_ROWS:
         quarter = np.uint64((stop - start) // 4)
         second, third = first + quarter, first + quarter + quarter
         fourth = third + quarter
@@ -281,9 +280,9 @@ def add_to_bins(codes, weights, start, stop, bins, n_bins, spare):
 
 @kernel
 def accumulate(histogram, r, n_bins):
-    """Turn a histogram row into running sums; give its total. Bins come in fours.
+    """Turn a histogram row into running sums; return its total. `n_bins` is a multiple of four.
 
-    Four quarters run side by side: one chain of additions would wait for each of them.
+    Four quarters are summed side by side, because each addition waits for the one before it.
     """
     r = np.uint64(r)
     quarter = np.uint64(n_bins // 4)
@@ -320,36 +319,36 @@ def sum_bins(histogram, r, n_bins):
 
 @kernel
 def threshold_after(values, row, n, codes, bin_number):
-    """Put the threshold halfway between the last value left of a boundary and the first right."""
+    """Return the midpoint of the largest value left of a boundary and the smallest right of it."""
     row, last = np.uint64(row), np.uint8(bin_number)
-    below, above = _BELOW_ALL, _ABOVE_ALL
+    below, above = _MINUS_INFINITY_KEY, _INFINITY_KEY
     for i in range(np.uint64(n)):
         x = values[row, i]
         key, left = order_key(x), codes[i] <= last
-        below = max(below, key if left & (x == x) else _BELOW_ALL)
-        above = min(above, _ABOVE_ALL if left | (x != x) else key)
+        below = max(below, key if left & (x == x) else _MINUS_INFINITY_KEY)
+        above = min(above, _INFINITY_KEY if left | (x != x) else key)
     first, second = key_value(below), key_value(above)
     middle = np.float32(0.5 * (np.float64(first) + np.float64(second)))
     return middle if middle < second else first
 
 
-CLUMPED_ROWS = 256  # fewer rows have bins enough, wherever they are
-_CELLS = 32  # equal parts of a range, of which a sample of even values takes twenty
-_FEW_CELLS = 8  # and of clumps so many at most
+ADAPTIVE_MIN_ROWS = 256  # fewer rows have enough bins in any case
+_N_CELLS = 32  # of equal width in a range; a uniform sample occupies about twenty
+_MAX_DENSE_CELLS = 8  # occupied by a sample that lies in a few dense spans
 
 
 @kernel
-def find_clumps(values, row, n, state, marks):
-    """Put a sample into order where it is in a few places of the range; give its distinct values.
+def find_dense_spans(values, row, n, state, marks):
+    """Store the sorted distinct values of a sample in a few dense spans; return their number.
 
-    It is 0 where equal parts of the range will do: the sample is spread, or has few values anyway.
+    It is 0 where bins of equal width suffice: the sample is spread out or has few distinct values.
     """
     at, step = np.uint64(row), n // SAMPLE_ROWS
     low, high = state.low, state.high
-    scale = np.float32(_CELLS) / (high - low)
+    scale = np.float32(_N_CELLS) / (high - low)
     if not _ZERO < scale < _INFINITE:
         return 0
-    last = np.float32(_CELLS - 1)
+    last = np.float32(_N_CELLS - 1)
     cells, count = np.uint64(0), 0
     for i in range(SAMPLE_ROWS):
         x = values[at, np.uint64(i * step)]
@@ -361,7 +360,7 @@ def find_clumps(values, row, n, state, marks):
     while cells != np.uint64(0):
         cells &= cells - np.uint64(1)
         taken += 1
-    if taken > _FEW_CELLS or count == 0:
+    if taken > _MAX_DENSE_CELLS or count == 0:
         return 0
     for i in range(1, count):
         x, place = marks[i], i
@@ -378,11 +377,11 @@ def find_clumps(values, row, n, state, marks):
 
 
 @kernel
-def clump_codes(values, row, n, state, marks, n_marks, n_bins, codes):
-    """Give each value its bin: the values between two marks have as many bins as any others.
+def adaptive_codes(values, row, n, state, marks, n_marks, n_bins, codes):
+    """Code each value by its adaptive bin: all intervals between two marks have as many bins.
 
     The marks are a sample of the values, so the bins lie where the rows do. Between two marks they
-    are equal parts.
+    have equal width.
     """
     row = np.uint64(row)
     share = np.float32(n_bins) / np.float32(n_marks + 1)
@@ -401,6 +400,6 @@ def clump_codes(values, row, n, state, marks, n_marks, n_bins, codes):
                 stop = middle
         below = marks[first - 1] if first > 0 else state.low
         above = marks[first] if first < n_marks else state.high
-        part = (x - below) / (above - below) if above > below else _ZERO
-        place = (np.float32(first) + max(min(part, _ONE), _ZERO)) * share
+        fraction = (x - below) / (above - below) if above > below else _ZERO
+        place = (np.float32(first) + max(min(fraction, _ONE), _ZERO)) * share
         codes[i] = np.uint8(np.int32(min(place, last)))

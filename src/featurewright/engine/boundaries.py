@@ -15,15 +15,15 @@ _ZERO = np.float32(0.0)
 
 @kernel(inline=True)
 def running_total(left, r, n_bins, is_level):
-    """Make a row of bins ready for scoring: running sums for numbers, as it is for levels."""
+    """Turn a row of bins into running sums, except for levels; return its total."""
     if is_level:
         return sum_bins(left, r, n_bins)
     return accumulate(left, r, n_bins)
 
 
 @kernel(inline=True)
-def add_up(left, total, n_stats, n_bins):
-    """Make the weight's row the sum of the class rows; give its total."""
+def sum_classes(left, total, n_stats, n_bins):
+    """Sum the class rows into the row of weights; return the total weight."""
     last = np.uint64(n_stats)
     for b in range(np.uint64(n_bins)):
         left[last, b] = left[np.uint64(0), b]
@@ -37,7 +37,7 @@ def add_up(left, total, n_stats, n_bins):
 
 @kernel(inline=False)
 def best_of_bins(rows, n_stats, settings, scratch, n_bins, is_level, state):
-    """Score all boundaries (or, for levels, each bin against the rest) and choose the best."""
+    """Score all boundaries (or, for levels, each bin against the rest); return the best score."""
     left, total = scratch.left, scratch.total
     counts = left.shape[0] - 1
     if rows.summary.sums_packed:
@@ -46,18 +46,18 @@ def best_of_bins(rows, n_stats, settings, scratch, n_bins, is_level, state):
         for p in range(n_stats + 1 - settings.by_class):
             total[p] = running_total(left, p, n_bins, is_level)
         if settings.by_class:
-            total[n_stats] = add_up(left, total, n_stats, n_bins)
+            total[n_stats] = sum_classes(left, total, n_stats, n_bins)
         if rows.summary.min_rows > 1:
             total[counts] = running_total(left, counts, n_bins, is_level)
-    # The last bin of levels holds those outside the window: it is not a test by itself.
+    # The last bin of levels holds those outside the window: it is not a test.
     return choose_boundary(rows, n_stats, settings, scratch, n_bins, n_bins - is_level, state)
 
 
 @kernel(inline=True)
 def forbid_small(left, total, n_stats, summary, allowed, scores):
-    """Give boundaries with too little on one side the WORST score; give the highest score.
+    """Set the score of boundaries with too little on one side to WORST; return the highest score.
 
-    Everything is compared for every boundary: a loop without branches takes many at a time.
+    All conditions are evaluated for every boundary: a loop without branches vectorises.
     """
     w, c = np.uint64(n_stats), np.uint64(left.shape[0] - 1)
     smallest, weight = summary.min_weight, total[w]
@@ -66,9 +66,9 @@ def forbid_small(left, total, n_stats, summary, allowed, scores):
     most = total[c] - fewest
     best = order_key(WORST)
     for b in range(np.uint64(allowed)):
-        part, count, score = left[w, b], left[c, b], scores[b]
+        left_weight, count, score = left[w, b], left[c, b], scores[b]
         enough = any_count | ((count >= fewest) & (count <= most))
-        enough &= (part > smallest) & (weight - part > smallest) & (score == score)
+        enough &= (left_weight > smallest) & (weight - left_weight > smallest) & (score == score)
         score = score if enough else WORST
         scores[b] = score
         best = max(best, order_key(score))
@@ -76,8 +76,8 @@ def forbid_small(left, total, n_stats, summary, allowed, scores):
 
 
 @kernel(inline=True)
-def first_of(scores, best, allowed):
-    """Find the first boundary with the best score."""
+def first_best(scores, best, allowed):
+    """Return the first boundary with the best score."""
     place = np.int32(allowed)
     for b in range(np.uint64(allowed)):
         place = min(place, np.int32(b) if scores[b] == best else np.int32(allowed))
@@ -86,7 +86,7 @@ def first_of(scores, best, allowed):
 
 @kernel(inline=False)
 def choose_boundary(rows, n_stats, settings, scratch, n_bins, allowed, state):
-    """Score the boundaries whose sums are in place and choose the best of the allowed ones."""
+    """Score the boundaries whose sums are computed; store the best and return its score."""
     left, total = scratch.left, scratch.total
     weight = total[n_stats]
     known = weight / rows.totals[n_stats]
@@ -97,7 +97,7 @@ def choose_boundary(rows, n_stats, settings, scratch, n_bins, allowed, state):
     state.boundary = -1
     state.perfect = 0
     if best > WORST:
-        state.boundary = first_of(scratch.scores, best, allowed)
+        state.boundary = first_best(scratch.scores, best, allowed)
     if settings.by_class and n_stats == 2 and best > WORST and weight == rows.totals[n_stats]:
         state.perfect = separates(left, total, state.boundary)
     return best

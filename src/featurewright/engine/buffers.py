@@ -1,7 +1,7 @@
-"""Every struct that kernels work with: records of scalars, and named tuples of arrays.
+"""The structs that kernels work with: records of scalars, and named tuples of arrays.
 
-A struct is allocated once per growing tree and handed from tree to tree. Kernels pass them on as
-one address (`compiler.references`).
+They are allocated once per thread and reused from tree to tree. Kernels pass a tuple by its address
+(`compiler.references`).
 """
 
 from __future__ import annotations
@@ -10,74 +10,74 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-THRESHOLDS = 8  # enough to compare the candidates of a forest by
-EXACT_ROWS = 32  # up to here every distinct value is its own bin
+N_THRESHOLDS = 8  # tried per candidate while candidates are compared
+MAX_EXACT_ROWS = 32  # up to this many rows, every distinct value has its own bin
 MAX_BINS = 128  # the code after the last bin means missing, so codes fit a byte
-SAMPLE_ROWS = 32  # values looked at to find where the mass lies
-MANY_STATISTICS = 4  # numbers per row from which sparse columns pay
-CHUNK_ROWS = 1024  # rows evaluated at a time: operands of one operator stay in the L1 cache
-LANES = 32  # loops run over whole groups of rows; the last row fills up the last group
+SAMPLE_ROWS = 32  # in the sample that locates most of a candidate's values
+SPARSE_MIN_STATISTICS = 4  # from this many statistics on, sparse columns are scored as such
+CHUNK_ROWS = 1024  # evaluated at a time: the operands of an operator stay in the L1 cache
+LANES = 32  # loops run over whole groups of rows, padded with copies of the last row
 MAX_USER_ARITY = 4
-N_SHAPES = 256  # heaps that the programs of a pool are sorted into by their operators
-FORM_SIZE = 6  # numbers that describe a simple expression: see `fast_path.note_form`
-POOL_BUDGETS = 16  # random programs drawn for a tree, in multiples of a node's budget
-GATHERED_ROWS = 2048  # rows whose columns are gathered together
+N_SHAPES = 256  # hash values by which the programs of a pool are sorted
+FORM_FIELDS = 6  # integers that describe a simple expression: see `fast_path.record_form`
+POOL_BUDGETS = 16  # size of a tree's program pool, in budgets of a node
+MAX_GATHERED_ROWS = 2048  # of a node whose columns are all gathered at once
 
 NO_SEARCH = 0
 RANDOM_SEARCH = 1
 STEP = 2
 LOOK_AHEAD = 3
-WEIGHTED = 4  # one operator at a time, drawn by learned weights
+WEIGHTED = 4  # one operator per candidate, drawn by learned weights
 
 SETTINGS = np.dtype(
     [
         # scoring
-        ("by_class", np.int64),  # 1: statistics are classes, rows are sorted by class
-        ("whole_weights", np.int64),  # 1: all weights are whole numbers
+        ("by_class", np.int64),  # 1: statistics are class weights, rows are sorted by class
+        ("whole_weights", np.int64),  # 1: all weights are integers
         ("criterion", np.int64),
         ("random_threshold", np.int64),  # 1: one uniform threshold, 0: the best one
-        ("many_thresholds", np.int64),  # 1: compare candidates by more than a few thresholds
-        ("min_rows", np.int64),  # rows on each side of a split
-        ("min_weight", np.float32),  # weight on each side of a split
+        ("many_thresholds", np.int64),  # 1: compare candidates by all boundaries between bins
+        ("min_rows", np.int64),  # least number of rows on each side of a split
+        ("min_weight", np.float32),  # a split needs more than this weight on each side
         ("l2", np.float32),
         ("centered", np.int64),  # 1: target sums are taken about the node's mean
         # search
         ("strategy", np.int64),
-        ("budget", np.int64),  # score calls per node; 0: no expressions
-        ("n_raw", np.int64),  # raw columns tried besides
+        ("budget", np.int64),  # expressions scored per node; 0: none
+        ("n_raw", np.int64),  # raw columns scored per node
         ("sample", np.int64),  # rows of the first round of halving; 0: no halving
-        ("keep", np.int64),  # one in this many candidates goes on, to this many times the rows
+        ("keep", np.int64),  # factor of halving: candidates are divided by it, rows multiplied
         # growth
         ("max_depth", np.int64),
         ("max_leaves", np.int64),  # 0: depth first without a limit; else best first
-        ("min_split", np.int64),  # rows a node needs to be split
+        ("min_split", np.int64),  # least number of rows of a node that is split
         ("min_gain", np.float32),
         ("strict", np.int64),  # 1: a split must gain something
         ("missing_both", np.int64),  # 1: rows missing the tested value go to both sides
-        ("spare_rows", np.int64),  # row ids free behind the tree's, for rows that go both ways
+        ("spare_rows", np.int64),  # free entries after the row ids, for rows that go both ways
         # addresses of kernels
         ("scorer", np.int64),
         ("runner", np.int64),
-        ("searcher", np.int64),  # of expressions; 0 where there is no search
-        ("filler", np.int64),  # of the program pool; 0 where there is none
+        ("searcher", np.int64),  # of expressions; 0 without a search
+        ("filler", np.int64),  # of the program pool; 0 without one
     ],
     align=True,
 )
 
 STATE = np.dtype(
     [
-        ("random", np.uint64),  # the tree's stream of random numbers
-        ("grammar_state", np.int64),  # of the automaton after the symbol just drawn
-        ("node", np.int64),  # counts the nodes searched
-        ("scored", np.int64),  # score calls at this node
+        ("random", np.uint64),  # state of the tree's random generator
+        ("grammar_state", np.int64),  # automaton state after the symbol just drawn
+        ("node", np.int64),  # number of nodes searched
+        ("scored", np.int64),  # candidates scored at this node
         ("tries", np.int64),  # candidates drawn at this node
         ("remembered", np.int64),  # programs in the hash table
         # the candidate just scored
         ("boundary", np.int64),
-        ("many", np.int64),  # it is to be compared by more than a few thresholds
-        ("few", np.int64),  # it was compared by a few thresholds
-        ("missing", np.int64),  # some of its values are missing
-        ("perfect", np.int64),  # it separates the last two classes: nothing scores higher
+        ("many_thresholds", np.int64),  # 1: compare it by all boundaries between bins
+        ("few_thresholds", np.int64),  # 1: it was compared by a few thresholds
+        ("missing", np.int64),  # 1: some of its values are missing
+        ("perfect", np.int64),  # 1: it separates the two classes present: nothing scores higher
         ("low", np.float32),
         ("high", np.float32),
         ("threshold", np.float32),
@@ -88,26 +88,26 @@ STATE = np.dtype(
         ("best_threshold", np.float32),
         ("best_is_level", np.int64),
         ("best_perfect", np.int64),
-        ("best_few", np.int64),
+        ("best_few_thresholds", np.int64),
     ],
     align=True,
 )
 
 ROWS_SUMMARY = np.dtype(
     [
-        # what a split of these rows needs: less where they are a sample of the node
+        # limits of a split of these rows; lower if they are a sample of the node
         ("min_rows", np.int64),
         ("min_weight", np.float32),
         # classes
-        ("class_bits", np.int64),  # of a packed weight for each class; 0: weights are not packed
+        ("class_bits", np.int64),  # per class in a packed weight; 0: weights are not packed
         ("narrow", np.int64),  # 1: packed weights fit 32 bits
-        ("sum_packed", np.uint64),  # all packed weights added up
-        ("class_entropy", np.float32),  # times the weight, where weights are packed
-        ("weight_entropy", np.float32),  # x log2 x of the weight, where weights are packed
-        # one number
+        ("sum_packed", np.uint64),  # sum of all packed weights
+        ("class_entropy", np.float32),  # entropy times weight, if weights are packed
+        ("weight_entropy", np.float32),  # x log2 x of the weight, if weights are packed
+        # one target column
         ("squared_deviations", np.float32),
-        ("sums_packed", np.int64),  # 1: number, weight and count share one integer
-        ("number_unit", np.float32),  # what packed numbers and weights were multiplied with
+        ("sums_packed", np.int64),  # 1: target, weight and count share one integer
+        ("number_unit", np.float32),  # factors of packed targets and weights
         ("weight_unit", np.float32),
     ],
     align=True,
@@ -124,7 +124,7 @@ def make_record(dtype: np.dtype, **values: Any) -> Any:
 
 
 class Target(NamedTuple):
-    """What the tree is to predict."""
+    """What the tree predicts."""
 
     codes: np.ndarray  # int32[n]: class of each row; empty without classes
     sums: np.ndarray  # float32[targets, n]: weighted target columns; no rows with classes
@@ -132,14 +132,14 @@ class Target(NamedTuple):
 
 
 class Grammar(NamedTuple):
-    """The automaton as lists of choices: one per valid symbol of each state, END included.
+    """The automaton as lists of choices: the valid symbols of each state, including END.
 
-    A choice is drawn uniformly, so a symbol that is to come up more often is listed more often;
-    each symbol is listed once before any is repeated.
+    A choice is drawn uniformly, so more probable symbols are listed repeatedly; each symbol is
+    listed once before any repetition.
     """
 
     start: np.ndarray  # int64[states + 1]: where a state's choices begin
-    n_distinct: np.ndarray  # int64[states]: number of different ones
+    n_distinct: np.ndarray  # int64[states]: number of distinct ones
     symbol: np.ndarray  # int32[choices]
     following: np.ndarray  # int32[choices]: the state after the symbol
     n_levels: np.ndarray  # int64[columns]: levels of a Category column, 0 for the others
@@ -153,7 +153,7 @@ class UserFunctions(NamedTuple):
 
 
 class GrownTree(NamedTuple):
-    """A tree while it grows: one entry per node; children stand side by side."""
+    """A tree while it grows: one entry per node; two siblings are adjacent."""
 
     left: np.ndarray  # int32: index of the left child, -1 at a leaf; the right one follows it
     programs: np.ndarray  # int32[nodes, max_size]
@@ -163,9 +163,9 @@ class GrownTree(NamedTuple):
     gain: np.ndarray  # float32: of the split, in units of weight
     start: np.ndarray  # int64: the node's rows are row_ids[start : start + size]
     size: np.ndarray  # int64
-    spare_rows: np.ndarray  # int64: free places behind them, for rows that go to both children
+    spare_rows: np.ndarray  # int64: free entries after them, for rows that go to both children
     depth: np.ndarray  # int32
-    rank: np.ndarray  # float32: score by which best-first growth chooses
+    rank: np.ndarray  # float32: gain by which best-first growth chooses
 
     @classmethod
     def allocate(cls, capacity: int, width: int) -> GrownTree:
@@ -186,21 +186,21 @@ class GrownTree(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The rows of a node, or of a sample of it, ready for scoring.
+    """The statistics of the rows of a node, or of a sample of it.
 
     With classes, rows are sorted by class and statistic p is the weight between segments[p] and
     segments[p + 1]; only classes present have one. Otherwise statistic p is row p of `weights`,
-    weighted target values, and the row after the last statistic is the weight itself.
+    weighted target values, and the row after the last statistic holds the weights.
     """
 
-    weights: np.ndarray  # float32[statistics, rows]: those of numbers are followed by zeros
+    weights: np.ndarray  # float32[statistics, rows]: padded with zeros, unless by class
     segments: np.ndarray  # int64[statistics + 1]
-    packed: np.ndarray  # int64[rows]: weights, each class in bits of its own; or one number
+    packed: np.ndarray  # int64[rows]: class weights in separate bits; or one target column
     narrow: np.ndarray  # uint32[rows]: the same in 32 bits
     summary: Any  # a ROWS_SUMMARY record
     totals: np.ndarray  # float32[statistics + 1]: of each statistic, then of the weight
-    tried: np.ndarray  # float32[2 * THRESHOLDS]: thresholds of a candidate, NaN where none is
-    lefts: np.ndarray  # int64[2 * THRESHOLDS]: the packed weights left of them
+    tried: np.ndarray  # float32[2 * N_THRESHOLDS]: thresholds of a candidate, NaN if unused
+    lefts: np.ndarray  # int64[2 * N_THRESHOLDS]: packed weights left of them
 
     @classmethod
     def allocate(cls, n_rows: int, n_stats: int, *, by_class: bool) -> Rows:
@@ -212,8 +212,8 @@ class Rows(NamedTuple):
             narrow=np.empty(n_rows + LANES, np.uint32),
             summary=make_record(ROWS_SUMMARY),
             totals=np.empty(n_stats + 2, np.float32),
-            tried=np.empty(2 * THRESHOLDS, np.float32),
-            lefts=np.empty(2 * THRESHOLDS, np.int64),
+            tried=np.empty(2 * N_THRESHOLDS, np.float32),
+            lefts=np.empty(2 * N_THRESHOLDS, np.int64),
         )
 
 
@@ -221,20 +221,20 @@ class SplitScratch(NamedTuple):
     """Working arrays while scoring one candidate."""
 
     codes: np.ndarray  # uint8[rows]
-    ranks: np.ndarray  # int32[EXACT_ROWS], int32[rows] where statistics are many
-    marks: np.ndarray  # float32[SAMPLE_ROWS]: some values in order
-    left: np.ndarray  # float32[statistics + 2, MAX_BINS + 1]: then weight, then row count
-    spare: np.ndarray  # float32[3, MAX_BINS + 1]: more bins to add to in turn
-    packed: np.ndarray  # int64[MAX_BINS + 1]: number, weight and count in one integer
+    ranks: np.ndarray  # int32[MAX_EXACT_ROWS]; int32[rows] from SPARSE_MIN_STATISTICS on
+    marks: np.ndarray  # float32[SAMPLE_ROWS]: sorted sample values
+    left: np.ndarray  # float32[statistics + 2, MAX_BINS + 1]: weight and row count last
+    spare: np.ndarray  # float32[3, MAX_BINS + 1]: partial histograms
+    packed: np.ndarray  # int64[MAX_BINS + 1]: target, weight and count in one integer
     packed_spare: np.ndarray  # int64[3, MAX_BINS + 1]
     total: np.ndarray  # float32[statistics + 2]
     scores: np.ndarray  # float32[MAX_BINS + 1]
-    tried: np.ndarray  # float32[THRESHOLDS]
+    tried: np.ndarray  # float32[N_THRESHOLDS]
 
     @classmethod
     def allocate(cls, n_rows: int, n_stats: int) -> SplitScratch:
         """Allocate arrays for nodes of at most `n_rows` rows."""
-        ranked = max(n_rows, EXACT_ROWS) if n_stats >= MANY_STATISTICS else EXACT_ROWS
+        ranked = max(n_rows, MAX_EXACT_ROWS) if n_stats >= SPARSE_MIN_STATISTICS else MAX_EXACT_ROWS
         return cls(
             codes=np.empty(n_rows + LANES, np.uint8),
             ranks=np.empty(ranked, np.int32),
@@ -245,7 +245,7 @@ class SplitScratch(NamedTuple):
             packed_spare=np.empty((3, MAX_BINS + 1), np.int64),
             total=np.empty(n_stats + 2, np.float32),
             scores=np.empty(MAX_BINS + 1, np.float32),
-            tried=np.empty(THRESHOLDS, np.float32),
+            tried=np.empty(N_THRESHOLDS, np.float32),
         )
 
 
@@ -254,12 +254,12 @@ class Candidates(NamedTuple):
 
     programs: np.ndarray  # int32[budget + 2, max_size]
     visited: np.ndarray  # int32[budget + 2, max_size]: automaton states after each symbol
-    seen: np.ndarray  # uint64: hash table of the programs tried at this node, 0 where empty
-    order: np.ndarray  # int64: survivors of halving; at least as long as there are columns
+    seen: np.ndarray  # uint64: hash table of the programs scored at this node, 0 if empty
+    order: np.ndarray  # int64[max(budget + 2, columns)]: survivors of halving, or columns
 
     @classmethod
     def allocate(cls, slots: int, width: int, n_columns: int, *, hashed: bool) -> Candidates:
-        """Allocate `slots` programs; the hash table only where programs are remembered."""
+        """Allocate `slots` programs, and a hash table if `hashed`."""
         return cls(
             programs=np.empty((slots, width), np.int32),
             visited=np.empty((slots, width), np.int32),
@@ -269,7 +269,7 @@ class Candidates(NamedTuple):
 
 
 class CandidateScores(NamedTuple):
-    """How the candidates of a node scored, and the best program."""
+    """The scores of a node's candidates, and the best program."""
 
     scores: np.ndarray  # float32[budget + 2]
     thresholds: np.ndarray  # float32[budget + 2]
@@ -309,13 +309,13 @@ class EvalScratch(NamedTuple):
 class ProgramPool(NamedTuple):
     """Random programs drawn for one tree; each node scores some of them."""
 
-    programs: np.ndarray  # int32[draws, max_size]: distinct ones
-    draws: np.ndarray  # int32: numbers of programs as often as drawn, sorted by shape; 2**k long
-    drawn: np.ndarray  # int32[draws]: the same, as they came
-    stamps: np.ndarray  # int32[draws]: the node at which a program was scored last
-    table: np.ndarray  # int32: hash table of the programs' numbers, -1 where empty
-    places: np.ndarray  # int64[N_SHAPES + 1]: where the draws of a shape begin
-    forms: np.ndarray  # int32[draws, FORM_SIZE]: what the simple ones compute
+    programs: np.ndarray  # int32[draws, max_size]: distinct programs
+    draws: np.ndarray  # int32[draws]: program of each draw, sorted by shape; a power of two
+    drawn: np.ndarray  # int32[draws]: the same, in the order of drawing
+    stamps: np.ndarray  # int32[draws]: the last node at which a program was scored
+    table: np.ndarray  # int32: hash table of program numbers, -1 if empty
+    places: np.ndarray  # int64[N_SHAPES + 1]: positions of the counting sort by shape
+    forms: np.ndarray  # int32[draws, FORM_FIELDS]: description of simple programs
 
     @classmethod
     def allocate(cls, size: int, width: int) -> ProgramPool:
@@ -327,39 +327,39 @@ class ProgramPool(NamedTuple):
             stamps=np.empty(size, np.int32),
             table=np.empty(4 * size, np.int32),
             places=np.empty(N_SHAPES + 1, np.int64),
-            forms=np.empty((size, FORM_SIZE), np.int32),
+            forms=np.empty((size, FORM_FIELDS), np.int32),
         )
 
 
 class OperatorWeights(NamedTuple):
-    """The operators to draw from by weight, and what a growing tree knows about them."""
+    """The operators that are drawn by weight, and the weights learned while a tree grows."""
 
-    # what may be built
+    # operators and columns
     opcodes: np.ndarray  # int64[operators]
     arities: np.ndarray  # int64[operators]
-    inputs: np.ndarray  # int64[operators, operands]: the domain each operand must have
-    outputs: np.ndarray  # int64[operators]: the domain of the result
-    swaps: np.ndarray  # int64[operators]: 1 where exchanged operands tell nothing new
-    by_domain: np.ndarray  # int64[columns]: numbers, then Booleans, then categories
-    first: np.ndarray  # int64[domains]: where the columns that a domain accepts begin there
-    last: np.ndarray  # int64[domains]: and where they end
-    learns: np.ndarray  # int64[1]: 1 where weights follow the gains
-    max_order: np.ndarray  # int64[1]: operators on top of one another
-    # the tree: an entry per node
+    inputs: np.ndarray  # int64[operators, operands]: required domain of each operand
+    outputs: np.ndarray  # int64[operators]: domain of the result
+    swaps: np.ndarray  # int64[operators]: 1 if the order of the operands is irrelevant
+    by_domain: np.ndarray  # int64[columns]: sorted by domain: numbers, Booleans, categories
+    first: np.ndarray  # int64[domains]: start of the columns in it that a domain accepts
+    last: np.ndarray  # int64[domains]: end of those columns
+    learns: np.ndarray  # int64[1]: 1 if weights are learned
+    max_order: np.ndarray  # int64[1]: largest nesting depth of operators
+    # per node of the tree
     weights: np.ndarray  # float64[nodes, operators]: after the node was searched
-    gains: np.ndarray  # float64[nodes, operators]: mean gain of what each operator built there
-    counts: np.ndarray  # int64[nodes, operators]: number of features it built
+    gains: np.ndarray  # float64[nodes, operators]: mean gain of the operator's candidates
+    counts: np.ndarray  # int64[nodes, operators]: number of the operator's candidates
     parents: np.ndarray  # int64[nodes]: -1 at the root
-    programs: np.ndarray  # int32[nodes, max_size]: those of the tree itself
+    programs: np.ndarray  # int32[nodes, max_size]: the tree's own array
     # the node being searched
     node: np.ndarray  # int64[1]
-    barred: np.ndarray  # uint8[columns]: raw columns that were chosen above
-    above: np.ndarray  # int64[nodes]: nodes above whose features may be operands
-    kinds: np.ndarray  # int64[nodes]: the domains of those features
+    excluded: np.ndarray  # uint8[columns]: 1 for raw columns chosen by ancestors
+    ancestors: np.ndarray  # int64[nodes]: ancestors whose features may be operands
+    ancestor_domains: np.ndarray  # int64[nodes]: domains of those features
 
     @classmethod
     def empty(cls) -> OperatorWeights:
-        """Return a struct for trees that do not draw by weight."""
+        """Return an empty struct, for trees that do not draw operators by weight."""
         none, one = np.empty(0, np.int64), np.zeros(1, np.int64)
         return cls(
             opcodes=none,
@@ -378,9 +378,9 @@ class OperatorWeights(NamedTuple):
             parents=one,
             programs=np.zeros((1, 1), np.int32),
             node=np.zeros(1, np.int64),
-            barred=np.zeros(1, np.uint8),
-            above=one,
-            kinds=one,
+            excluded=np.zeros(1, np.uint8),
+            ancestors=one,
+            ancestor_domains=one,
         )
 
 
@@ -390,7 +390,7 @@ class TreeBuffers(NamedTuple):
     rows: Rows
     sampled: Rows
     scratch: SplitScratch
-    found: Candidates
+    candidates: Candidates
     candidate_scores: CandidateScores
     evaluation: EvalScratch
     buffer: np.ndarray  # float32[columns + max_size, rows searched at once]
@@ -409,13 +409,13 @@ class TreeBuffers(NamedTuple):
         budget = int(settings["budget"])
         searched = budget > 0
         sample = int(settings["sample"]) if searched else 0
-        # The largest node whose columns are gathered together, and the largest sample of a larger
-        # one.
-        gathered = min(n_rows, max(sample * 3 // 2, GATHERED_ROWS)) if sample else n_rows
+        # The largest node whose columns are gathered at once, and the largest sample of a larger
+        # node.
+        gathered = min(n_rows, max(sample * 3 // 2, MAX_GATHERED_ROWS)) if sample else n_rows
         sampled = min(n_rows, max(sample, n_rows * 2 // 3 + 1)) if sample else 1
         slots = budget + 2 if searched else 1
         stepwise = searched and settings["strategy"] != RANDOM_SEARCH
-        # A tree with few nodes, or a small budget, needs fewer programs to choose from.
+        # A tree with few nodes, or a small budget, needs a smaller pool.
         draws = min(POOL_BUDGETS * budget, budget * max(4, capacity // 2))
         pool = 1 << max(1, draws - 1).bit_length() if searched and not stepwise else 2
         shape = (n_columns + width, gathered + LANES) if searched else (1, 1)
@@ -423,7 +423,7 @@ class TreeBuffers(NamedTuple):
             rows=Rows.allocate(n_rows, n_stats, by_class=by_class),
             sampled=Rows.allocate(sampled, n_stats, by_class=by_class),
             scratch=SplitScratch.allocate(n_rows, n_stats),
-            found=Candidates.allocate(slots, width, n_columns, hashed=stepwise),
+            candidates=Candidates.allocate(slots, width, n_columns, hashed=stepwise),
             candidate_scores=CandidateScores.allocate(slots, width),
             evaluation=EvalScratch.allocate(n_rows, width),
             buffer=np.empty(shape, np.float32),
@@ -436,10 +436,10 @@ class TreeBuffers(NamedTuple):
 
 
 class GrowContext(NamedTuple):
-    """What kernels pass on to one another while a tree grows."""
+    """The arguments that kernels share while a tree grows."""
 
-    rows: Rows  # prepared for scoring
-    row_ids: np.ndarray  # int32: those rows, each node's side by side
+    rows: Rows  # statistics of the rows being searched
+    row_ids: np.ndarray  # int32: row numbers, those of a node contiguous
     matrix: np.ndarray  # float32[all rows, columns]
     columns: np.ndarray  # float32[columns, all rows]
     target: Target
@@ -447,7 +447,7 @@ class GrowContext(NamedTuple):
     grammar: Grammar
     users: UserFunctions
     state: Any  # a STATE record
-    stop: np.ndarray  # int64[1]: non-zero ends growth at once
+    stop: np.ndarray  # int64[1]: a non-zero value stops growth
     tree: GrownTree
     buffers: TreeBuffers
 
@@ -457,7 +457,7 @@ class GrowContext(NamedTuple):
 
     @classmethod
     def example(cls) -> GrowContext:
-        """Return a context of the right types with nothing in it, to compile for."""
+        """Return an empty context, whose types kernels are compiled for."""
         settings, none = make_record(SETTINGS), np.empty(0, np.int64)
         floats, small = np.empty((0, 0), np.float32), np.empty(0, np.int32)
         buffers = TreeBuffers.allocate(1, 1, 1, 1, settings, 1)

@@ -1,4 +1,4 @@
-"""Score the boundaries between bins: how much a split there tells about the target."""
+"""The criteria by which splits at the boundaries between bins are scored."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from featurewright.engine.compiler import bits_float, float_bits, kernel
 
 
 class Criterion(NamedTuple):
-    """What a split is scored by."""
+    """One way to score a split."""
 
-    code: int  # what kernels know it by
-    name: str | None  # what users call it; None for those that boosting chooses itself
-    by_class: bool  # whether it scores weights of classes, or else sums of target columns
-    is_entropy: bool  # whether it is computed from the entropy of classes
+    code: int  # its number in kernels
+    name: str | None  # its name as a parameter; None for those that boosting chooses
+    by_class: bool  # whether it scores class weights, or sums of target columns
+    is_entropy: bool  # whether it is computed from the class entropy
 
 
 CRITERIA = (
@@ -27,11 +27,11 @@ CRITERIA = (
     Criterion(4, "kearns_mansour", True, False),
     # Variance summed over target columns; with L2 and hessians: second-order boosting.
     Criterion(5, "squared_error", False, False),
-    # AdaBoost.MH: one vote vector for both sides with opposite signs; a vote vector on each side.
+    # AdaBoost.MH: one vote vector with opposite signs on the two sides; one vote vector per side.
     Criterion(6, None, False, False),
     Criterion(7, None, False, False),
 )
-"""All criteria. A new one has a row here, its terms in `score_boundaries`, and an oracle."""
+"""All criteria. A new one needs a row here, its terms in `score_boundaries`, and a test oracle."""
 
 INFORMATION, NORMALIZED, RATIO, GINI, KEARNS_MANSOUR, SQUARES, EDGE_STUMP, EDGE_TREE = (
     criterion.code for criterion in CRITERIA
@@ -40,20 +40,20 @@ CLASS_CRITERIA = {c.name: c.code for c in CRITERIA if c.name and c.by_class}
 NUMBER_CRITERIA = {c.name: c.code for c in CRITERIA if c.name and not c.by_class}
 _ENTROPIES = tuple(criterion.code for criterion in CRITERIA if criterion.is_entropy)
 
-ROUNDING = np.float32(2e-6)  # scores that differ by less, relative to themselves, are equal
-WHOLE_LIMIT = 8192  # a single boundary of whole weights up to here looks its logarithms up
+ROUNDING = np.float32(2e-6)  # relative difference up to which scores are equal
+MAX_TABLE_WEIGHT = 8192  # integer weights up to this take x log2 x from a table
 
-MISSING_ALONE = np.float32(np.inf)  # the threshold that parts known values from missing ones
-WORST = np.float32(-np.inf)  # the score of a split that is not allowed
+MISSING_ALONE = np.float32(np.inf)  # threshold of the split between known and missing values
+WORST = np.float32(-np.inf)  # score of a split that is not allowed
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
-_COUNTS = np.arange(WHOLE_LIMIT + 1, dtype=np.float64)
-_WHOLE = (_COUNTS * np.log2(np.maximum(_COUNTS, 1.0))).astype(np.float32)
+_WHOLE_WEIGHTS = np.arange(MAX_TABLE_WEIGHT + 1, dtype=np.float64)
+_XLOGX_TABLE = (_WHOLE_WEIGHTS * np.log2(np.maximum(_WHOLE_WEIGHTS, 1.0))).astype(np.float32)
 
 
 @kernel(inline=True)
 def is_entropy(criterion):
-    """Whether a criterion is computed from the entropy of classes."""
+    """Whether a criterion is computed from the class entropy."""
     return criterion in _ENTROPIES
 
 
@@ -61,7 +61,7 @@ def is_entropy(criterion):
 def log2_of(x):
     """Approximate the base-2 logarithm of a positive float32 to about 1e-6; branch-free.
 
-    A library logarithm would keep the loops over boundaries from vectorising. 0 gives -127.
+    A library call would keep the loops over boundaries from vectorising. The result for 0 is -127.
     """
     bits = float_bits(x)
     # Shifted so that the mantissa lies in [sqrt(1/2), sqrt(2)), where the polynomial is short.
@@ -81,23 +81,23 @@ def log2_of(x):
 
 @kernel
 def xlogx(x):
-    """Give x log2 x for a weight, 0 for 0 and for the small negatives that rounding leaves."""
+    """Return x log2 x of a weight; 0 for 0 and for small negative values left by rounding."""
     positive = x if x > _ZERO else _ZERO
     return positive * log2_of(positive)
 
 
 @kernel(inline=True)
 def xlogx_whole(x):
-    """Look up x log2 x for a whole weight up to WHOLE_LIMIT."""
-    return _WHOLE[np.uint64(np.int64(x))]
+    """Return x log2 x of an integer weight up to MAX_TABLE_WEIGHT."""
+    return _XLOGX_TABLE[np.uint64(np.int64(x))]
 
 
 @kernel(inline=True)
 def entropy_ratio(within, sides, base, whole, criterion):
-    """Turn sums of x log2 x into a score, as what to divide and what by.
+    """Return the numerator and the denominator of a score from sums of x log2 x.
 
     `within` sums over classes and sides, `sides` over the two sides; `base` is the class entropy
-    and `whole` the x log2 x of the weight.
+    times the weight and `whole` the x log2 x of the weight.
     """
     gain = base - sides + within
     if criterion == NORMALIZED:
@@ -109,9 +109,9 @@ def entropy_ratio(within, sides, base, whole, criterion):
 
 @kernel(inline=True)
 def finish_entropy(within, sides, base, whole, criterion, known):
-    """Turn sums of x log2 x into a score: see `entropy_ratio`. Ratios count for the known rows."""
-    above, below = entropy_ratio(within, sides, base, whole, criterion)
-    return above if criterion == INFORMATION else known * above / below
+    """Return a score from sums of x log2 x; ratios are scaled by the share of known weight."""
+    numerator, denominator = entropy_ratio(within, sides, base, whole, criterion)
+    return numerator if criterion == INFORMATION else known * numerator / denominator
 
 
 @kernel(inline=True)
@@ -131,9 +131,9 @@ def add_square_terms(left, total, r, w, l2, n_bins, out):
     t, weight = total[r], total[w]
     for b in range(np.uint64(n_bins)):
         x = left[r, b]
-        part = left[w, b]
+        left_weight = left[w, b]
         y = t - x
-        out[b] += x * x / (part + l2) + y * y / (weight - part + l2)
+        out[b] += x * x / (left_weight + l2) + y * y / (weight - left_weight + l2)
 
 
 @kernel(inline=True)
@@ -143,10 +143,12 @@ def add_root_terms(left, total, r, w, n_bins, out):
     t, weight = total[r], total[w]
     for b in range(np.uint64(n_bins)):
         x = left[r, b]
-        part = left[w, b]
+        left_weight = left[w, b]
         y = t - x
-        rest = weight - part
-        out[b] -= math.sqrt(max(x * (part - x), _ZERO)) + math.sqrt(max(y * (rest - y), _ZERO))
+        right_weight = weight - left_weight
+        out[b] -= math.sqrt(max(x * (left_weight - x), _ZERO)) + math.sqrt(
+            max(y * (right_weight - y), _ZERO)
+        )
 
 
 @kernel(inline=True)
@@ -171,10 +173,10 @@ def score_boundaries(left, total, n_stats, n_bins, criterion, l2, known, out):
         The same sums over all rows whose value is known.
     known : float32
         Share of the node's weight whose value is known. It scales the two ratios, which would
-        otherwise favour a feature that exists for a handful of rows; the additive criteria are in
-        units of weight and scale by themselves.
+        otherwise favour a feature that is known for a few rows; the additive criteria are in
+        units of weight already.
     out : float32[bins]
-        Receives the scores. A boundary with an empty side gets no meaningful score.
+        Receives the scores. That of a boundary with an empty side is undefined.
     """
     bins, w = np.uint64(n_bins), np.uint64(n_stats)
     weight = total[w]
@@ -210,30 +212,30 @@ def score_boundaries(left, total, n_stats, n_bins, criterion, l2, known, out):
 
 @kernel(inline=True)
 def score_boundary(left, total, n_stats, criterion, l2, known, whole_weights, out):
-    """Score the split in column 0; what `score_boundaries` gives for a single boundary.
+    """Return the score of the split in column 0, as `score_boundaries` does for one boundary.
 
-    The entropy criteria take a short way: one boundary is all that a random threshold has. Where
-    weights are whole numbers and few, a table replaces the logarithms.
+    This is faster for the entropy criteria with random thresholds, which have one boundary each.
+    For small integer weights a table replaces the logarithms.
     """
     if not is_entropy(criterion):
         score_boundaries(left, total, n_stats, np.int64(1), criterion, l2, known, out)
         return out[0]
     within = _ZERO
     base = _ZERO
-    part, weight = left[n_stats, 0], total[n_stats]
-    rest = weight - part
-    if whole_weights and weight <= np.float32(WHOLE_LIMIT):
+    left_weight, weight = left[n_stats, 0], total[n_stats]
+    right_weight = weight - left_weight
+    if whole_weights and weight <= np.float32(MAX_TABLE_WEIGHT):
         for r in range(np.uint64(n_stats)):
             x, t = left[r, np.uint64(0)], total[r]
             within += xlogx_whole(x) + xlogx_whole(t - x)
             base -= xlogx_whole(t)
         whole = xlogx_whole(weight)
-        sides = xlogx_whole(part) + xlogx_whole(rest)
+        sides = xlogx_whole(left_weight) + xlogx_whole(right_weight)
     else:
         for r in range(np.uint64(n_stats)):
             x, t = left[r, np.uint64(0)], total[r]
             within += xlogx(x) + xlogx(t - x)
             base -= xlogx(t)
         whole = xlogx(weight)
-        sides = xlogx(part) + xlogx(rest)
+        sides = xlogx(left_weight) + xlogx(right_weight)
     return finish_entropy(within, sides, base + whole, whole, criterion, known)

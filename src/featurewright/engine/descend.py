@@ -1,4 +1,4 @@
-"""Let rows descend grown trees."""
+"""Find the leaves that rows reach in grown trees."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from featurewright.engine.compiler import bits_float, float_bits, kernel
 from featurewright.engine.programs import run_row
 from featurewright.expressions import opcodes as op
 
-BLOCK = 256  # rows that descend a tree together: they stay in the L1 cache while it does in L2
+BLOCK_ROWS = 256  # rows that descend a tree at a time: rows fit the L1 cache, the tree L2
 
-PROGRAM = -1  # stands in place of a column where a node tests an expression
+PROGRAM = -1  # in place of a column: the node tests an expression
 IS_LEVEL = 1
 MISSING_LEFT = 2
-ORDERED = 4  # at a root: all nodes of the tree ask whether a column is at most a threshold
+ORDERED = 4  # at a root: all nodes compare a column with a threshold
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
+_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
+_FIRST_MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND_MULTIPLIER = np.uint64(0x94D049BB133111EB)
 _MISSING_BITS = np.int32(0x7FC00000)
 _MINUS_ZERO = np.int32(-(2**31))
 
 
 @kernel
 def mix(bits):
-    """Scatter the bits of a whole number (SplitMix64)."""
-    z = bits + _STEP
-    z = (z ^ (z >> np.uint64(30))) * _FIRST
-    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    """Hash a 64-bit integer (SplitMix64)."""
+    z = bits + _INCREMENT
+    z = (z ^ (z >> np.uint64(30))) * _FIRST_MULTIPLIER
+    z = (z ^ (z >> np.uint64(27))) * _SECOND_MULTIPLIER
     return z ^ (z >> np.uint64(31))
 
 
 @kernel
 def hash_rows(matrix, begin, end, keys):
-    """Hash the values of each row of a block: equal rows have equal keys, wherever they stand."""
+    """Hash the values of each row of a block: equal rows have equal keys."""
     for i in range(begin, end):
         key = np.uint64(0)
         for column in range(matrix.shape[1]):
@@ -47,13 +47,13 @@ def hash_rows(matrix, begin, end, keys):
 
 @kernel
 def coin(key, salt, place):
-    """Throw a row's coin at a node: 0 or 1, the same whenever the row comes again."""
+    """Return a pseudo-random 0 or 1 that depends only on the row, the tree and the node."""
     return np.int64(mix(key ^ mix(salt ^ np.uint64(place))) >> np.uint64(63))
 
 
 @kernel
 def pack_nodes(left, programs, threshold, is_level, missing_left, packed):
-    """Put what descending needs of a node side by side, so that a visit costs one cache line."""
+    """Store what descending needs of a node contiguously, so that a visit reads one cache line."""
     for node in range(left.shape[0]):
         lone = programs.shape[1] == 1 or programs[node, 1] == op.END
         packed[node, 0] = left[node]
@@ -63,8 +63,8 @@ def pack_nodes(left, programs, threshold, is_level, missing_left, packed):
 
 
 @kernel
-def none_missing(matrix, begin, end):
-    """Tell whether a block of rows has all of its values."""
+def is_complete(matrix, begin, end):
+    """Whether a block of rows has no missing value."""
     missing = 0
     for i in range(begin, end):
         for column in range(matrix.shape[1]):
@@ -75,7 +75,7 @@ def none_missing(matrix, begin, end):
 
 @kernel(inline=True)
 def descend_ordered(matrix, first, count, root, packed, nodes, active):
-    """Let rows without missing values descend a tree that compares columns with thresholds."""
+    """Find the leaves of rows without missing values in a tree that compares columns only."""
     one = np.uint64(1)
     for row in range(count):
         nodes[row] = root
@@ -98,13 +98,13 @@ def descend_ordered(matrix, first, count, root, packed, nodes, active):
 def descend_block(
     matrix, begin, end, root, packed, programs, users, stack, nodes, active, keys, salt, complete
 ):
-    """Let a block of rows descend one tree, a level at a time; `nodes` receives their leaves.
+    """Find the leaves of a block of rows in one tree, level by level; `nodes` receives them.
 
-    Missing values go to the node's side for them; where rows have keys, either way by chance. A
-    block that is `complete` has none.
+    Missing values go to the side that the node stores for them, or to a random side if there are
+    keys. A `complete` block has none.
 
-    Rows of one level do not wait for each other, and which way a row goes is no branch to
-    mispredict: row by row, a descent does little but wait.
+    Rows of one level are independent and the direction is computed without a branch; row by row, a
+    descent would mostly wait for memory and mispredicted branches.
     """
     if complete and packed[root, 3] & ORDERED:
         rows = np.uint64(end - begin)
@@ -149,11 +149,11 @@ def find_leaves(
 ):
     """Write the leaf number of each row in each tree, for rows from first to last.
 
-    With a salt for each tree and room for keys, missing values go either way by chance.
+    With a salt for each tree and an array for keys, missing values go to a random side.
     """
-    for begin in range(first, last, BLOCK):
-        end = min(begin + BLOCK, last)
-        complete = none_missing(matrix, begin, end)
+    for begin in range(first, last, BLOCK_ROWS):
+        end = min(begin + BLOCK_ROWS, last)
+        complete = is_complete(matrix, begin, end)
         if keys.shape[0] > 0:
             hash_rows(matrix, begin, end, keys)
         for tree in range(roots.shape[0]):
@@ -193,14 +193,14 @@ def add_leaf_values(
     groups,
     out,
 ):
-    """Add up each row's leaf values over all trees, for rows from first to last.
+    """Sum each row's leaf values over all trees, for rows from first to last.
 
-    Trees take turns in `groups` groups, each of which adds to columns of its own. There are no
-    keys: missing values go to the side that growing chose.
+    Tree t belongs to group t modulo `groups`; each group has its own columns. There are no keys:
+    missing values go to the side chosen while growing.
     """
-    for begin in range(first, last, BLOCK):
-        end = min(begin + BLOCK, last)
-        complete = none_missing(matrix, begin, end)
+    for begin in range(first, last, BLOCK_ROWS):
+        end = min(begin + BLOCK_ROWS, last)
+        complete = is_complete(matrix, begin, end)
         for tree in range(roots.shape[0]):
             descend_block(
                 matrix,

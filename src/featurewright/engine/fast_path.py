@@ -1,7 +1,7 @@
-"""Score arithmetic expressions of up to two operators, for classes or one number, without calls.
+"""Score arithmetic expressions of up to two operators, for classes or one target, without calls.
 
-Most candidates of most nodes are of this kind, and most nodes have few rows: passing arguments
-would take longer than the work. What is computed is the same as in `programs` and `split`.
+Most candidates are of this kind and most nodes have few rows, so that passing arguments would take
+longer than the computation. The results are those of `programs` and `split`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from featurewright.engine.binning import LARGEST_KEY, key_value, order_key, value_range
-from featurewright.engine.buffers import EXACT_ROWS, THRESHOLDS
+from featurewright.engine.buffers import MAX_EXACT_ROWS, N_THRESHOLDS
 from featurewright.engine.compiler import kernel
 from featurewright.engine.criteria import (
     INFORMATION,
@@ -34,18 +34,18 @@ from featurewright.engine.sums import (
 )
 from featurewright.expressions import builtin as op
 
-OTHER = 0  # not of this kind
+OTHER = 0  # any other program
 COLUMN = 1
 ONE = 2  # x op y
 TWO = 3  # x op y, one of which is itself the result of an operator
-_INNER = -1  # stands for that result
+_INNER = -1  # in place of x or y: the inner result
 
 _INT_MAX = np.int32(2**31 - 1)
 _ZERO = np.float32(0.0)
-_ALL = np.float32(1.0)
+_ONE = np.float32(1.0)
 _INFINITE = np.float32(np.inf)
-_NOWHERE = np.float32(np.nan)
-_NEARLY = np.float32(1.0 - 1e-5)
+_NO_THRESHOLD = np.float32(np.nan)
+_PERFECT_SHARE = np.float32(1.0 - 1e-5)
 
 
 @kernel(inline=True)
@@ -55,11 +55,11 @@ def applies_arithmetic(symbol):
 
 
 @kernel
-def note_form(programs, k, n_levels, forms):
-    """Write down what a program computes: its kind, x, y, its operators, and the inner operands.
+def record_form(programs, k, n_levels, forms):
+    """Describe a program by its kind, x, y, its operators, and the inner operands.
 
-    `(a + b) / c` has x = _INNER, y = c and the inner operands a and b. Both operators share a
-    number: that of the outer one plus four times that of the inner one.
+    `(a + b) / c` has x = _INNER, y = c and the inner operands a and b. The two operators are one
+    integer: the outer opcode plus four times the inner opcode.
     """
     form = forms[k]
     length = program_length(programs, k)
@@ -91,7 +91,7 @@ def note_form(programs, k, n_levels, forms):
 
 @kernel(inline=True)
 def combine_and_span(opcode, buffer, x, y, out, n):
-    """Apply an arithmetic operator to two rows; give the smallest and largest key of the result."""
+    """Apply an arithmetic operator to two rows; return the smallest and largest order key."""
     x, y, out = np.uint64(x), np.uint64(y), np.uint64(out)
     low = _INT_MAX
     high = np.int32(-_INT_MAX)
@@ -124,9 +124,9 @@ def combine_and_span(opcode, buffer, x, y, out, n):
 
 @kernel(inline=True)
 def run_form(forms, p, buffer, n_columns, n, state):
-    """Evaluate an expression into a row of the buffer, and note its range; give the row.
+    """Evaluate an expression into a row of the buffer and store its range; return the row.
 
-    `state.missing` tells whether some value is missing.
+    `state.missing` is set to whether some value is missing.
     """
     lanes = padded(n)
     kind = np.int64(forms[p, 0])
@@ -177,7 +177,7 @@ def count_left_of_each(buffer, row, rows, tries, n):
     if tries == 1:
         rows.lefts[0] = np.int64(count_left(buffer, row, rows, rows.tried[0], n))
         return
-    for first in range(0, tries, THRESHOLDS):
+    for first in range(0, tries, N_THRESHOLDS):
         if rows.summary.narrow:
             left_narrow_of_each(buffer, row, rows.narrow, rows.tried, first, n, rows.lefts)
         else:
@@ -186,7 +186,7 @@ def count_left_of_each(buffer, row, rows, tries, n):
 
 @kernel(inline=True)
 def entropy_of(packed, bits, n_stats):
-    """Give the weight of packed classes, its x log2 x, and their entropy times the weight."""
+    """Return the weight of packed classes, its x log2 x, and their entropy times the weight."""
     mask = (np.uint64(1) << bits) - np.uint64(1)
     weight = np.uint64(0)
     within = _ZERO
@@ -200,29 +200,29 @@ def entropy_of(packed, bits, n_stats):
 
 @kernel(inline=True)
 def packed_ratio(left, total, bits, n_stats, entropy, criterion):
-    """Score one split by entropy from packed whole class weights left of it and in all.
+    """Return numerator and denominator of a split's entropy score from packed class weights.
 
-    `entropy` is what `entropy_of` says of the total. The score is what the first number is divided
-    by the second.
+    `left` holds the weights left of the split and `total` those of both sides; `entropy` is
+    `entropy_of` the total.
     """
     mask = (np.uint64(1) << bits) - np.uint64(1)
-    # Two sums instead of one: an addition waits for the one before it.
-    here, there, part = _ZERO, _ZERO, np.uint64(0)
+    # Two sums instead of one, because an addition waits for the one before it.
+    left_terms, right_terms, left_weight = _ZERO, _ZERO, np.uint64(0)
     for _ in range(np.uint64(n_stats)):
         x = left & mask
-        here += xlogx_whole(x)
-        there += xlogx_whole((total & mask) - x)
-        part += x
+        left_terms += xlogx_whole(x)
+        right_terms += xlogx_whole((total & mask) - x)
+        left_weight += x
         left = left >> bits
         total = total >> bits
     weight, whole, base = entropy
-    sides = xlogx_whole(part) + xlogx_whole(weight - part)
-    return entropy_ratio(here + there, sides, base, whole, criterion)
+    sides = xlogx_whole(left_weight) + xlogx_whole(weight - left_weight)
+    return entropy_ratio(left_terms + right_terms, sides, base, whole, criterion)
 
 
 @kernel(inline=True)
-def parts_two(left, total, bits):
-    """Tell whether a split of two packed classes leaves one of them on each side."""
+def separates_packed(left, total, bits):
+    """Whether a split of two packed classes leaves one of them on each side."""
     mask = (np.uint64(1) << bits) - np.uint64(1)
     first, second = left & mask, left >> bits
     return (first == np.uint64(0) and second == total >> bits) or (
@@ -231,8 +231,8 @@ def parts_two(left, total, bits):
 
 
 @kernel(inline=True)
-def is_quick(rows, n_stats, settings, many):
-    """Tell whether rows can be scored by `score_quickly`: packed classes, or one number."""
+def takes_fast_path(rows, n_stats, settings, many):
+    """Whether `score_fast` can score the rows: packed classes or one target, no split limits."""
     summary = rows.summary
     if settings.by_class:
         fits = summary.class_bits > 0 and is_entropy(settings.criterion)
@@ -244,80 +244,82 @@ def is_quick(rows, n_stats, settings, many):
 
 @kernel(inline=True)
 def count_thresholds(n, settings, state):
-    """Give the number of thresholds to try: one random one, or a few; none for a constant."""
-    most = np.int64(2 * THRESHOLDS if n <= EXACT_ROWS else THRESHOLDS)
+    """Return the number of thresholds to try: one if random, else a few; 0 for a constant."""
+    most = np.int64(2 * N_THRESHOLDS if n <= MAX_EXACT_ROWS else N_THRESHOLDS)
     tries = np.int64(1) if settings.random_threshold else min(n, most)
     return tries if state.low < state.high else np.int64(0)
 
 
 @kernel(inline=True)
-def choose_threshold(buffer, row, t, part, random, settings, state):
-    """Choose the t-th threshold; NaN where it would leave nothing on the right."""
+def choose_threshold(buffer, row, t, stratum, random, settings, state):
+    """Return the t-th threshold; NaN if it would leave nothing on the right."""
     if settings.random_threshold:
         spread = np.float64(state.high) - np.float64(state.low)
         drawn = np.float32(state.low + as_unit(random) * spread)
         return drawn if drawn < state.high else state.low
-    value = state.low if t == 0 else buffer[row, threshold_place(t, part, random)]
-    return value if value < state.high else _NOWHERE
+    value = state.low if t == 0 else buffer[row, threshold_place(t, stratum, random)]
+    return value if value < state.high else _NO_THRESHOLD
 
 
 @kernel(inline=True)
 def choose_thresholds(buffer, row, n, tries, settings, tried, state):
-    """Choose so many thresholds, and NaN for what eights of them lack."""
+    """Choose `tries` thresholds; fill the rest of the array, which is read in eights, with NaN."""
     random = next_bits(state)
-    # Constants to divide by, because dividing by a variable costs as much as dozens of rows.
-    part = stratum_size(n, np.int64(THRESHOLDS))
-    if n <= EXACT_ROWS:
-        part = stratum_size(n, np.int64(2 * THRESHOLDS))
+    # Division by a constant: division by a variable costs as much as dozens of rows.
+    stratum = stratum_size(n, np.int64(N_THRESHOLDS))
+    if n <= MAX_EXACT_ROWS:
+        stratum = stratum_size(n, np.int64(2 * N_THRESHOLDS))
     if tries == n:
-        part = stratum_size(np.int64(1), np.int64(1))
+        stratum = stratum_size(np.int64(1), np.int64(1))
     for t in range(tries):
-        tried[t] = choose_threshold(buffer, row, t, part, random, settings, state)
+        tried[t] = choose_threshold(buffer, row, t, stratum, random, settings, state)
     if tries > 1:
-        for t in range(tries, 2 * THRESHOLDS):
-            tried[t] = _NOWHERE
+        for t in range(tries, 2 * N_THRESHOLDS):
+            tried[t] = _NO_THRESHOLD
 
 
 @kernel
 def gain_of_missing_alone(
     known, left, total, bits, n_stats, entropy, criterion, is_split, best_so_far
 ):
-    """Score parting missing rows from known ones; WORST where a threshold with them does as well.
+    """Score the split between known and missing rows; WORST if the threshold's split is as good.
 
-    That is the one with `left` packed on its left, if there `is_split`, and the missing rows on
+    That one, if there `is_split`, has the packed weights `left` on its left and the missing rows on
     either side.
     """
     missing = total - known
     if known == np.uint64(0) or missing == np.uint64(0):
         return WORST
-    above, below = packed_ratio(known, total, bits, n_stats, entropy, criterion)
-    alone = above / below
+    numerator, denominator = packed_ratio(known, total, bits, n_stats, entropy, criterion)
+    alone = numerator / denominator
     if not alone > best_so_far:
         return WORST
     if is_split:
-        above, below = packed_ratio(left, total, bits, n_stats, entropy, criterion)
-        right = above / below
-        above, below = packed_ratio(left + missing, total, bits, n_stats, entropy, criterion)
-        if not missing_stands_alone(alone, right, above / below):
+        numerator, denominator = packed_ratio(left, total, bits, n_stats, entropy, criterion)
+        right = numerator / denominator
+        numerator, denominator = packed_ratio(
+            left + missing, total, bits, n_stats, entropy, criterion
+        )
+        if not missing_stands_alone(alone, right, numerator / denominator):
             return WORST
     return alone
 
 
 @kernel(inline=True)
 def score_classes(buffer, row, rows, n, n_stats, settings, best_so_far, state):
-    """Score by the entropy of packed classes."""
+    """Score a candidate by the entropy of packed classes."""
     criterion, summary = settings.criterion, rows.summary
     bits, total = np.uint64(summary.class_bits), summary.sum_packed
     weight = np.uint64(rows.totals[n_stats])
     entropy = (weight, summary.weight_entropy, summary.class_entropy)
-    known, share = total, _ALL
-    part_entropy = entropy
+    known, share = total, _ONE
+    known_entropy = entropy
     if state.missing:
         known = count_left(buffer, row, rows, _INFINITE, n)
-        part_entropy = entropy_of(known, bits, n_stats)
-        share = np.float32(part_entropy[0]) / np.float32(entropy[0])
-    # The best score so far, as a ratio: comparing products is faster than dividing every time.
-    above, below, left, chosen = -_ALL, _ZERO, np.uint64(0), _NOWHERE
+        known_entropy = entropy_of(known, bits, n_stats)
+        share = np.float32(known_entropy[0]) / np.float32(entropy[0])
+    # The best score so far is kept as a ratio: comparing products is faster than dividing.
+    best_numerator, best_denominator, left, chosen = -_ONE, _ZERO, np.uint64(0), _NO_THRESHOLD
     tries = count_thresholds(n, settings, state)
     choose_thresholds(buffer, row, n, tries, settings, rows.tried, state)
     count_left_of_each(buffer, row, rows, tries, n)
@@ -325,16 +327,27 @@ def score_classes(buffer, row, rows, n, n_stats, settings, best_so_far, state):
         threshold, packed = rows.tried[t], np.uint64(rows.lefts[t])
         if threshold != threshold:
             continue
-        gain, size = packed_ratio(packed, known, bits, n_stats, part_entropy, criterion)
-        better = gain * below > above * size
-        above, below = gain if better else above, size if better else below
+        numerator, denominator = packed_ratio(
+            packed, known, bits, n_stats, known_entropy, criterion
+        )
+        better = numerator * best_denominator > best_numerator * denominator
+        best_numerator, best_denominator = (
+            numerator if better else best_numerator,
+            denominator if better else best_denominator,
+        )
         left, chosen = packed if better else left, threshold if better else chosen
     state.threshold = chosen
     score = WORST
-    if below > _ZERO:
-        score = above if criterion == INFORMATION else share * above / below
+    if best_denominator > _ZERO:
+        score = (
+            best_numerator
+            if criterion == INFORMATION
+            else share * best_numerator / best_denominator
+        )
     if not state.missing:
-        state.perfect = np.int64(n_stats == 2 and score > WORST and parts_two(left, total, bits))
+        state.perfect = np.int64(
+            n_stats == 2 and score > WORST and separates_packed(left, total, bits)
+        )
     elif not settings.missing_both:
         alone = gain_of_missing_alone(
             known, left, total, bits, n_stats, entropy, criterion, score > WORST, best_so_far
@@ -342,7 +355,7 @@ def score_classes(buffer, row, rows, n, n_stats, settings, best_so_far, state):
         if alone > WORST:
             score = alone
             state.threshold = MISSING_ALONE
-            state.perfect = np.int64(n_stats == 2 and parts_two(known, total, bits))
+            state.perfect = np.int64(n_stats == 2 and separates_packed(known, total, bits))
     return score
 
 
@@ -360,20 +373,20 @@ def sums_left(buffer, row, rows, threshold, n):
 
 
 @kernel(inline=True)
-def square_gain(x, part, total, weight, l2):
-    """Give how much smaller the squared error is once a part of the weight with sum x is parted."""
-    rest, y = weight - part, total - x
-    if part <= _ZERO or rest <= _ZERO:
+def square_gain(x, left_weight, total, weight, l2):
+    """Return the decrease of squared error by a split with sum x and `left_weight` on the left."""
+    right_weight, y = weight - left_weight, total - x
+    if left_weight <= _ZERO or right_weight <= _ZERO:
         return WORST
-    return x * x / (part + l2) + y * y / (rest + l2) - total * total / (weight + l2)
+    return x * x / (left_weight + l2) + y * y / (right_weight + l2) - total * total / (weight + l2)
 
 
 @kernel(inline=True)
 def score_number(buffer, row, rows, n, settings, best_so_far, state):
-    """Score by the squared error of one number."""
+    """Score a candidate by the squared error of one target column."""
     l2, all_total, all_weight = settings.l2, rows.totals[0], rows.totals[1]
     total, weight = all_total, all_weight
-    score, left, part = WORST, _ZERO, _ZERO
+    score, left_total, left_weight = WORST, _ZERO, _ZERO
     if state.missing:
         total, weight = sums_left(buffer, row, rows, _INFINITE, n)
     tries = count_thresholds(n, settings, state)
@@ -383,19 +396,19 @@ def score_number(buffer, row, rows, n, settings, best_so_far, state):
         if threshold != threshold:
             continue
         x, w = sums_left(buffer, row, rows, threshold, n)
-        found = square_gain(x, w, total, weight, l2)
-        if found > score:
-            score, left, part = found, x, w
+        gain = square_gain(x, w, total, weight, l2)
+        if gain > score:
+            score, left_total, left_weight = gain, x, w
             state.threshold = threshold
     if not state.missing:
-        # What is left is rounding: nothing can score higher.
-        enough = _NEARLY * rows.summary.squared_deviations
+        # The remaining error is rounding: nothing can score higher.
+        enough = _PERFECT_SHARE * rows.summary.squared_deviations
         state.perfect = np.int64(score > _ZERO and score >= enough)
     elif weight > _ZERO and not settings.missing_both:
         alone = square_gain(total, weight, all_total, all_weight, l2)
         if alone > best_so_far:
-            x, w = left + (all_total - total), part + (all_weight - weight)
-            right = square_gain(left, part, all_total, all_weight, l2)
+            x, w = left_total + (all_total - total), left_weight + (all_weight - weight)
+            right = square_gain(left_total, left_weight, all_total, all_weight, l2)
             if score == WORST or missing_stands_alone(
                 alone, right, square_gain(x, w, all_total, all_weight, l2)
             ):
@@ -405,13 +418,13 @@ def score_number(buffer, row, rows, n, settings, best_so_far, state):
 
 
 @kernel(inline=True)
-def score_quickly(buffer, row, rows, n, n_stats, settings, best_so_far, state):
-    """Score values whose range is in the state: at a random threshold, or at a few.
+def score_fast(buffer, row, rows, n, n_stats, settings, best_so_far, state):
+    """Score values whose range is in the state, at one random threshold or at a few.
 
-    The same as `score_values`: missing values are left out, and parted from the others where that
-    scores higher.
+    As in `score_values`, missing values are left out, and the split between known and missing
+    values is chosen if it scores higher.
     """
-    state.few = 1 - settings.random_threshold
+    state.few_thresholds = 1 - settings.random_threshold
     state.threshold = np.float32(np.nan)
     state.perfect = 0
     if settings.by_class:

@@ -1,4 +1,4 @@
-"""Read what trees have found: distinct expressions, their gains, and each column's importance."""
+"""Features of grown trees: distinct expressions, their gains, and column importances."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MAX_FEATURES = 200  # expressions listed, best first: a forest may hold hundreds
 
 @dataclass(frozen=True)
 class Ranking:
-    """Distinct programs of some trees, by total gain, best first."""
+    """Distinct programs of some trees, sorted by decreasing total gain."""
 
     programs: npt.NDArray[np.int32]
     gains: npt.NDArray[np.float64]
@@ -50,22 +50,22 @@ def rank_programs(forest: Forest, users: UserFunctions) -> Ranking:
     order_operands(programs, users.arities, np.empty(width, np.int64), np.empty(width, np.int32))
     keys: npt.NDArray[Any] = programs[:, 0]
     if width > 1 and (programs[:, 1] != END).any():
-        # Each row as one opaque value: sorting those is far faster than sorting rows.
+        # Each row as one opaque value, because sorting rows is much slower.
         keys = np.ascontiguousarray(programs).view(np.dtype((np.void, 4 * width))).ravel()
     _, first, place, counts = np.unique(
         keys, return_index=True, return_inverse=True, return_counts=True
     )
     totals = np.bincount(place, gains, minlength=len(first)).astype(np.float64)
     whole = totals.sum()
-    # Rounded down, so that float32 sums taken in another order do not exchange equals; np.unique
-    # has put those into an order of their own that depends on nothing else.
+    # Rounded down, so that float32 sums taken in another order do not swap ties; ties stay in the
+    # order of np.unique, which depends on the programs alone.
     shares = np.floor(totals / whole * _PRECISION) / _PRECISION if whole > 0 else totals
     order = np.argsort(-shares, kind="stable")
     return Ranking(programs[first[order]], shares[order], counts[order])
 
 
 def spell_level_tests(forest: Forest) -> Forest:
-    """Write tests of a lone category for a level as the expressions that they are."""
+    """Replace level tests of a category column by the equivalent expressions."""
     tests = (forest.left >= 0) & (forest.is_level == 1) & (forest.programs[:, 1] == END)
     programs = forest.programs.copy()
     levels = forest.threshold[tests].astype(np.int64)
@@ -81,9 +81,9 @@ def list_features(
     *,
     columns: bool = False,
 ) -> tuple[Feature, ...]:
-    """Make features of the constructed expressions of a ranking, equal ones merged.
+    """Return the constructed expressions of a ranking as features, equal ones merged.
 
-    With `columns` the lone columns that were chosen are listed too.
+    With `columns`, raw columns that were chosen are listed too.
     """
     width = ranking.programs.shape[1]
     if width == 1:
@@ -107,7 +107,7 @@ def list_features(
 
 
 def column_importances(forest: Forest, n_columns: int) -> npt.NDArray[np.float64]:
-    """Share the gain of every split equally among the columns its expression names."""
+    """Return column importances: the gain of a split is divided equally among its columns."""
     inner = forest.left >= 0
     programs, gains = forest.programs[inner], forest.gain[inner].astype(np.float64)
     named = (programs >= 0) & (programs != END)
@@ -125,7 +125,7 @@ def evaluate_expressions(
     users: UserFunctions,
     n_jobs: int | None = 1,
 ) -> npt.NDArray[np.float64]:
-    """Compute expressions on every row of an encoded float64 matrix; undefined is NaN."""
+    """Evaluate expressions on an encoded float64 matrix; undefined values are NaN."""
     out = np.empty((len(matrix), len(expressions)))
     if not expressions:
         return out
@@ -139,7 +139,7 @@ def evaluate_expressions(
     return out
 
 
-@lru_cache(maxsize=128)  # a model transforms again and again, often a row at a time
+@lru_cache(maxsize=128)  # a model transforms repeatedly, often one row at a time
 def _programs_of(
     expressions: tuple[Expression, ...], operators: tuple[Operator, ...]
 ) -> npt.NDArray[np.int32]:

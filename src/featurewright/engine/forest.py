@@ -1,4 +1,4 @@
-"""The fitted structure: any number of grown trees in fixed-width arrays that nobody changes."""
+"""The fitted structure: any number of grown trees in immutable fixed-width arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from joblib import effective_n_jobs
 
 from featurewright.engine.buffers import GrownTree, UserFunctions
 from featurewright.engine.descend import (
-    BLOCK,
+    BLOCK_ROWS,
     IS_LEVEL,
     ORDERED,
     PROGRAM,
@@ -31,14 +31,14 @@ _NO_KEYS = np.empty(0, np.uint64)
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Grown trees, one after the other.
+    """Grown trees, concatenated.
 
     Attributes
     ----------
     roots : ndarray of int64
         First node of each tree.
     left : ndarray of int32
-        Left child of each node, the right one following it; at a leaf, -1 - its number.
+        Left child of each node, followed by the right child; at a leaf, -1 - leaf number.
     programs : ndarray of int32 of shape (n_nodes, max_size)
         What each inner node tests, as an RPN program.
     threshold : ndarray of float32
@@ -46,7 +46,7 @@ class Forest:
     is_level, missing_left : ndarray of uint8
         Whether the node tests for one level; whether missing values go left.
     gain : ndarray of float32
-        What the split gained, in units of weight.
+        Gain of the split, in units of weight.
     n_rows : ndarray of int32
         Rows that reached the node while growing.
     depth : ndarray of int32
@@ -54,8 +54,8 @@ class Forest:
     values : ndarray of shape (n_leaves, n_values)
         What each leaf predicts: float32 for shares of classes, float64 for means.
     operator_weights, operator_counts : ndarray of shape (n_nodes, n_operators)
-        Where operators are drawn by weight: each one's weight after the node was searched, and the
-        number of candidates it built there. Else empty.
+        If operators are drawn by weight: the weight of each after the node was searched, and the
+        number of its candidates at the node. Else empty.
     """
 
     roots: npt.NDArray[np.int64]
@@ -85,7 +85,7 @@ class Forest:
 
     @cached_property
     def packed(self) -> npt.NDArray[np.int32]:
-        """Nodes in the form in which rows descend them."""
+        """Nodes in the layout of `pack_nodes`."""
         packed = np.empty((len(self.left), 4), np.int32)
         pack_nodes(
             self.left, self.programs, self.threshold, self.is_level, self.missing_left, packed
@@ -107,16 +107,16 @@ class Forest:
         n_jobs: int | None = None,
         salts: npt.NDArray[np.uint64] = _NO_KEYS,
     ) -> npt.NDArray[np.int32]:
-        """Give the leaf number of each row in each tree, numbered through all trees.
+        """Return the leaf number of each row in each tree; numbers are unique over all trees.
 
-        With a salt for each tree, a missing value sends a row either way by chance: always the
-        same way for the same values of the row. Without salts it goes to the node's side for it.
+        With a salt for each tree, rows with a missing value go to a random side that depends on
+        the values of the row alone. Without salts they go to the side that the node stores.
         """
         out = np.empty((len(matrix), self.n_trees), np.int32)
 
-        def context(first: int, last: int) -> None:
+        def task(first: int, last: int) -> None:
             stack = np.empty(self.programs.shape[1] + 1, np.float32)
-            nodes, active = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+            nodes, active = np.empty(BLOCK_ROWS, np.int64), np.empty(BLOCK_ROWS, np.int64)
             find_leaves(
                 matrix,
                 first,
@@ -128,12 +128,12 @@ class Forest:
                 stack,
                 nodes,
                 active,
-                np.empty(BLOCK, np.uint64) if len(salts) else _NO_KEYS,
+                np.empty(BLOCK_ROWS, np.uint64) if len(salts) else _NO_KEYS,
                 salts,
                 out,
             )
 
-        over_rows(context, len(matrix), n_jobs)
+        over_rows(task, len(matrix), n_jobs)
         return out
 
     def sum_values(
@@ -143,15 +143,15 @@ class Forest:
         n_jobs: int | None = None,
         groups: int = 1,
     ) -> npt.NDArray[np.float64]:
-        """Add up the leaf values of each row over all trees.
+        """Return the sum of the leaf values of each row over all trees.
 
-        With several groups the trees take turns, and each group has columns of its own.
+        Tree t belongs to group t modulo `groups`; each group has its own columns.
         """
         out = np.zeros((len(matrix), self.values.shape[1] + groups - 1))
 
-        def context(first: int, last: int) -> None:
+        def task(first: int, last: int) -> None:
             stack = np.empty(self.programs.shape[1] + 1, np.float32)
-            nodes, active = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+            nodes, active = np.empty(BLOCK_ROWS, np.int64), np.empty(BLOCK_ROWS, np.int64)
             add_leaf_values(
                 matrix,
                 first,
@@ -169,11 +169,11 @@ class Forest:
                 out,
             )
 
-        over_rows(context, len(matrix), n_jobs)
+        over_rows(task, len(matrix), n_jobs)
         return out
 
     def trees(self, first: int, last: int) -> Forest:
-        """Give some of the trees as a forest of their own."""
+        """Return the trees from `first` to `last` as a forest."""
         if first == 0 and last == self.n_trees:
             return self
         ends = np.append(self.roots, len(self.left))
@@ -201,7 +201,7 @@ class Forest:
 
 
 def over_rows(task: Callable[[int, int], None], n_rows: int, n_jobs: int | None) -> None:
-    """Run a task on ranges of rows, in threads where it pays."""
+    """Call `task` on ranges of rows, in threads if there are enough rows."""
     threads = min(effective_n_jobs(n_jobs), -(-n_rows // _ROWS_PER_TASK))
     if threads <= 1:
         task(0, n_rows)
@@ -211,7 +211,7 @@ def over_rows(task: Callable[[int, int], None], n_rows: int, n_jobs: int | None)
 
 
 def tree_from_grown(grown: GrownTree, n_nodes: int) -> Forest:
-    """Copy the used part of a grown tree; its leaves are numbered, their values still zero wide."""
+    """Return a copy of a grown tree's nodes with numbered leaves, which have no values yet."""
     left = grown.left[:n_nodes].copy()
     n_leaves = number_leaves(left)
     return Forest(
@@ -229,7 +229,7 @@ def tree_from_grown(grown: GrownTree, n_nodes: int) -> Forest:
 
 
 def join(trees: Sequence[Forest]) -> Forest:
-    """Put trees, or forests, one after the other."""
+    """Concatenate trees or forests."""
     if len(trees) == 1:
         return trees[0]
     nodes = np.cumsum([0, *(len(tree.left) for tree in trees)])

@@ -20,9 +20,9 @@ from featurewright.expressions.opcodes import END
 
 @kernel(inline=True)
 def take_choice(grammar, choice, programs, k, d, state):
-    """Write a choice's symbol as the d-th of a program and note the state after it.
+    """Append a choice's symbol at position d of a program and store the state after it.
 
-    A test for a level gets its level here: a random one of the column it is applied to.
+    A level test gets a random level of the column that it is applied to.
     """
     symbol = np.int64(grammar.symbol[choice])
     if symbol < 0 and symbol_opcode(symbol) == IS:
@@ -35,7 +35,7 @@ def take_choice(grammar, choice, programs, k, d, state):
 
 @kernel
 def complete(grammar, programs, visited, k, d, state):
-    """Fill a program from position d by valid random symbols; give its length.
+    """Complete a program from position d with valid random symbols; return its length.
 
     `visited` receives the automaton's state after each symbol.
     """
@@ -69,12 +69,12 @@ _MAX_CHOICES = 50_000_000
 
 
 def user_operators(operators: Sequence[Operator]) -> tuple[Operator, ...]:
-    """Give the user operators among a selection, in slot order."""
+    """Return the user operators of a selection, in slot order."""
     return tuple(operator for operator in operators if operator.opcode is None)
 
 
 def compile_operators(operators: Sequence[Operator]) -> CompiledOperators:
-    """Compile the user operators among a selection."""
+    """Compile the user operators of a selection."""
     return CompiledOperators(user_operators(operators))
 
 
@@ -86,7 +86,7 @@ def build_grammar(
     *,
     sampling: str = "symbol",
 ) -> Grammar:
-    """List the valid symbols of every automaton state as often as they should be drawn.
+    """Return the valid symbols of every automaton state, repeated by their probability.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def build_grammar(
     start, n_distinct = [0], []
     for state in range(len(automaton.can_end)):
         names, after = _choices(automaton, state, by_kind=sampling == "kind")
-        # Each symbol once, then the repetitions.
+        # Each symbol once, then the repetitions, as `look_ahead` tries each symbol once.
         _, first = np.unique(names, return_index=True)
         once = np.zeros(len(names), bool)
         once[first] = True
@@ -134,7 +134,7 @@ def build_grammar(
 def _choices(
     automaton: Automaton, state: int, *, by_kind: bool
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """List one state's choices and the states after them."""
+    """Return one state's choices and the states after them."""
     kinds: list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]] = []
     inputs, after_inputs = [], []
     for domain in np.flatnonzero(automaton.input_next[state] >= 0):

@@ -1,4 +1,4 @@
-"""Grow a whole tree in one call."""
+"""Grow a whole tree in one compiled call."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from featurewright.engine.buffers import (
-    EXACT_ROWS,
     LOOK_AHEAD,
+    MAX_EXACT_ROWS,
     RANDOM_SEARCH,
     STEP,
     WEIGHTED,
@@ -24,7 +24,7 @@ from featurewright.engine.partition import partition_rows, partition_rows_both_w
 from featurewright.engine.program_pool import fill_pool, search_pool
 from featurewright.engine.programs import run_node
 from featurewright.engine.search import REFINE, score_candidate, search_stepwise
-from featurewright.engine.weighted import pass_on, search_weighted
+from featurewright.engine.weighted import inherit_weights, search_weighted
 from featurewright.expressions import opcodes as op
 
 _ZERO = np.float32(0.0)
@@ -43,7 +43,7 @@ SEARCHERS = {
 def scorer_address() -> int:
     """Return the address of the kernel that takes longest to compile."""
     example, number = GrowContext.example(), np.int64(0)
-    programs = example.buffers.found.programs
+    programs = example.buffers.candidates.programs
     return kernel_address(
         score_candidate, example, programs, number, number, number, number, number
     )
@@ -51,13 +51,13 @@ def scorer_address() -> int:
 
 @cache
 def kernel_addresses(strategy: int | None = None) -> dict[str, int]:
-    """Return the addresses of the kernels that are called by address, as settings.
+    """Return the addresses of the kernels that are called by address, as fields of settings.
 
-    What a search needs is compiled for those who use it.
+    The kernels of a search are compiled only if its strategy is given.
     """
     context, number = GrowContext.example(), np.int64(0)
-    programs = context.buffers.found.programs
-    # Threads that begin together wait for the first one.
+    programs = context.buffers.candidates.programs
+    # The first thread compiles; threads that start at the same time wait for it.
     with _COMPILING, compiled_in_second_process(score_candidate, __name__, scorer_address.__name__):
         addresses = {"runner": kernel_address(run_node, context, programs, number, number, number)}
         if strategy is not None:
@@ -70,7 +70,7 @@ def kernel_addresses(strategy: int | None = None) -> dict[str, int]:
 
 @kernel(inline=True)
 def next_node(rank, frontier, count, best_first):
-    """Take the next node to split off the frontier."""
+    """Remove and return the next node to split: the last one, or that of highest rank."""
     pick = count - 1
     if best_first:
         for place in range(count):
@@ -82,8 +82,8 @@ def next_node(rank, frontier, count, best_first):
 
 
 @kernel(inline=True)
-def leave_as_leaf(tree, node):
-    """Note down that a node is not split."""
+def mark_as_leaf(tree, node):
+    """Record that a node is not split."""
     tree.left[node] = -1
     tree.rank[node] = WORST
     tree.gain[node] = _ZERO
@@ -96,16 +96,16 @@ def leave_as_leaf(tree, node):
 
 @kernel(inline=True)
 def find_split(context, sample, node):
-    """Find a new node's best split and note it down; a node that stays a leaf ranks WORST."""
+    """Find and record a new node's best split; the rank of a node that stays a leaf is WORST."""
     tree = context.tree
     start, n = tree.start[node], tree.size[node]
-    leave_as_leaf(tree, node)
+    mark_as_leaf(tree, node)
     settings, state, rows, buffers = context.settings, context.state, context.rows, context.buffers
     small = n < settings.min_split or n < 2 * settings.min_rows
     if small or tree.depth[node] >= settings.max_depth or context.stop[0] != 0:
         return
     if settings.by_class:
-        # Rows lie in order of class.
+        # Rows are sorted by class: equal ends mean one class.
         codes, row_ids = context.target.codes, context.row_ids
         if codes[row_ids[start]] == codes[row_ids[start + n - 1]]:
             return
@@ -118,10 +118,10 @@ def find_split(context, sample, node):
         return
     zero, best = np.int64(0), buffers.candidate_scores.best
     call_kernel(settings.runner, (context, best, zero, start, n))
-    # The next round of second-order boosting corrects what coarse thresholds leave, and an average
-    # of trees forgives it.
-    zooms = settings.many_thresholds and settings.l2 == _ZERO and n > EXACT_ROWS
-    coarse = not settings.random_threshold and (state.best_few or zooms)
+    # Later rounds of second-order boosting correct coarse thresholds, and averaging many trees
+    # compensates for them.
+    zooms = settings.many_thresholds and settings.l2 == _ZERO and n > MAX_EXACT_ROWS
+    coarse = not settings.random_threshold and (state.best_few_thresholds or zooms)
     alone = state.best_threshold == MISSING_ALONE
     if coarse and not state.best_is_level and not alone:
         call_kernel(settings.scorer, (context, best, zero, zero, REFINE, n, n_stats))
@@ -135,7 +135,7 @@ def find_split(context, sample, node):
         state.best_threshold,
         state.best_is_level,
     )
-    # A split that gains nothing may still lead to one that does; rounding must not forbid it.
+    # A split without gain may lead to splits with gain, so rounding must not forbid it.
     rounding = np.float32(1e-6) * rows.totals[n_stats]
     if not gain >= settings.min_gain - rounding or (settings.strict and gain <= rounding):
         return
@@ -150,7 +150,7 @@ def find_split(context, sample, node):
 
 @kernel(inline=True)
 def split_node(context, node, n_nodes, evaluated):
-    """Part a node's rows and make its two children."""
+    """Partition a node's rows and add its two children."""
     row_ids, settings, state, tree = context.row_ids, context.settings, context.state, context.tree
     start, n, spare_rows = tree.start[node], tree.size[node], tree.spare_rows[node]
     buffers = context.buffers
@@ -159,32 +159,34 @@ def split_node(context, node, n_nodes, evaluated):
     if not evaluated:
         call_kernel(settings.runner, (context, tree.programs, node, start, n))
     if settings.missing_both:
-        size, other, left_spare = partition_rows_both_ways(
+        left_size, right_size, left_spare = partition_rows_both_ways(
             row_ids, start, n, spare_rows, values, threshold, is_level, state, spare
         )
     else:
         missing_left = tree.missing_left[node]
-        size = partition_rows(row_ids, start, n, values, threshold, is_level, missing_left, spare)
-        other, left_spare = n - size, np.int64(0)
+        left_size = partition_rows(
+            row_ids, start, n, values, threshold, is_level, missing_left, spare
+        )
+        right_size, left_spare = n - left_size, np.int64(0)
     tree.left[node] = n_nodes
     for child in range(2):
         new = n_nodes + child
-        tree.start[new] = start if child == 0 else start + size + left_spare
-        tree.size[new] = size if child == 0 else other
-        rest = spare_rows + n - size - other - left_spare
+        tree.start[new] = start if child == 0 else start + left_size + left_spare
+        tree.size[new] = left_size if child == 0 else right_size
+        rest = spare_rows + n - left_size - right_size - left_spare
         tree.spare_rows[new] = left_spare if child == 0 else rest
         tree.depth[new] = tree.depth[node] + 1
         if settings.strategy == WEIGHTED:
-            pass_on(buffers.operator_weights, node, new)
+            inherit_weights(buffers.operator_weights, node, new)
 
 
 @kernel
 def grow_tree(context, sample):
-    """Grow one tree on the context's rows, which end up parted by leaf; return its nodes.
+    """Grow one tree on the context's rows, which end up sorted by leaf; return the node count.
 
-    The table comes twice: `matrix` by rows, for a node that looks at all columns, and `columns`
-    for one that looks at few. `sample` is the context of a sample of a node's rows. A non-zero
-    `stop[0]` ends growth at once: what is not split yet stays a leaf.
+    The table is given twice: `matrix` by rows, for nodes that read all columns, and `columns` for
+    nodes that read few. `sample` is the context for a sample of a node's rows. A non-zero `stop[0]`
+    ends growth: nodes not split yet become leaves.
     """
     settings, tree, frontier = context.settings, context.tree, context.buffers.frontier
     stop = context.stop
@@ -202,7 +204,7 @@ def grow_tree(context, sample):
     while True:
         last_searched: Any = np.int64(-1)
         for node in range(first_new, n_nodes):
-            last_searched = np.int64(-1)  # this search overwrites the values of the one before
+            last_searched = np.int64(-1)  # this search overwrites the values of the previous one
             find_split(context, sample, node)
             if tree.rank[node] > WORST:
                 frontier[waiting] = node
@@ -211,11 +213,11 @@ def grow_tree(context, sample):
         full = n_nodes + 2 > capacity or (best_first and leaves >= settings.max_leaves)
         if waiting == 0 or full or stop[0] != 0:
             for place in range(waiting):
-                leave_as_leaf(tree, frontier[place])
+                mark_as_leaf(tree, frontier[place])
             return n_nodes
         node = next_node(tree.rank, frontier, waiting, best_first)
         waiting -= 1
-        # Depth first, the node just searched is the next to split: its values are still there.
+        # Depth first, the node just searched is split next: its values are still in the buffer.
         known = node == last_searched
         split_node(context, node, n_nodes, known)
         first_new = n_nodes

@@ -1,4 +1,4 @@
-"""Grow many trees: seeds, bootstrap samples, working arrays, threads."""
+"""Grow trees: seeds, bootstrap samples, working arrays, threads and leaf values."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from featurewright.engine.grow import grow_tree, kernel_addresses
 from featurewright.engine.threads import Halt, run_in_threads
 from featurewright.engine.weighted import begin_tree
 
-# Where rows go both ways on missing values, a tree makes at most so many copies for each row; then
-# rows go one way by chance.
+# Largest mean number of copies per row in a tree whose rows go both ways on missing values; once it
+# is reached, rows go to a random side.
 COPIES_PER_ROW = 3
 
 
 @dataclass(frozen=True)
 class Job:
-    """Everything the trees of one fit have in common."""
+    """The data and settings that all trees of one fit share."""
 
     matrix: npt.NDArray[np.float32]  # (n_rows, n_columns), contiguous
     columns: npt.NDArray[np.float32]  # the same by columns, contiguous
@@ -46,24 +46,24 @@ class Job:
     width: int  # symbols of a program
     leaf: str = "mean"  # what leaves predict: "classes", "mean", "votes" or "nothing"
     n_values: int = 1
-    # Weighted sums and weights that "mean" leaves are worked out from, in full precision; those
-    # that splits are scored with may be scaled.
+    # Weighted sums and weights from which "mean" leaves are computed, in full precision; those that
+    # splits are scored with may be scaled.
     leaf_sums: npt.NDArray[np.float64] | None = None
     leaf_weights: npt.NDArray[np.float64] | None = None
-    operator_weights: OperatorWeights | None = None  # the operators, where they are drawn by weight
+    operator_weights: OperatorWeights | None = None  # the operators, if drawn by weight
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Which rows one tree grows on."""
+class RowSample:
+    """The rows that one tree grows on."""
 
     rows: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.float32] | None  # how often each row of the table is drawn; None: once
+    counts: npt.NDArray[np.float32] | None  # draws of each row of the table; None: one each
 
 
 @dataclass(frozen=True)
-class Places:
-    """Where the rows a tree grew on ended up: row_ids[start : start + size] at each node."""
+class RowPlacement:
+    """The rows at each node of a grown tree: row_ids[start : start + size]."""
 
     row_ids: npt.NDArray[np.int32]
     start: npt.NDArray[np.int64]
@@ -71,7 +71,7 @@ class Places:
 
 
 def tree_seeds(seed: int, first: int, last: int) -> list[int]:
-    """Give each tree a seed of its own that depends on its number alone."""
+    """Return a seed for each tree that depends only on `seed` and the tree's number."""
     return [
         int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0])
         for number in range(first, last)
@@ -80,8 +80,8 @@ def tree_seeds(seed: int, first: int, last: int) -> list[int]:
 
 def draw_sample(
     order: npt.NDArray[np.int32], n_draws: int, seed: int, *, bootstrap: bool
-) -> Sample:
-    """Draw a tree's rows, keeping the given order (by class, where there are classes).
+) -> RowSample:
+    """Draw a tree's rows, keeping the given order (by class, if there are classes).
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def draw_sample(
         How many are drawn, with replacement if `bootstrap`.
     """
     if not bootstrap and n_draws >= len(order):
-        return Sample(order.copy(), None)
+        return RowSample(order.copy(), None)
     generator = np.random.Generator(np.random.PCG64(seed))
     if bootstrap:
         drawn = np.bincount(generator.integers(0, len(order), n_draws), minlength=len(order))
@@ -102,11 +102,11 @@ def draw_sample(
     rows = order[kept]
     counts = np.zeros(int(order.max()) + 1, np.float32)
     counts[rows] = drawn[kept]
-    return Sample(rows, counts)
+    return RowSample(rows, counts)
 
 
 def order_rows(target: Target) -> npt.NDArray[np.int32]:
-    """Put the rows of positive weight in order of class, else in their own order."""
+    """Return the rows of positive weight, sorted by class if there are classes."""
     rows = np.flatnonzero(target.weights > 0).astype(np.int32)
     if len(target.codes):
         rows = rows[np.argsort(target.codes[rows], kind="stable")]
@@ -114,14 +114,14 @@ def order_rows(target: Target) -> npt.NDArray[np.int32]:
 
 
 class BufferPool:
-    """Working arrays that the trees of one fit take over from one another.
+    """Working arrays that the trees of one fit reuse.
 
-    New ones for every tree would have the system clear megabytes of memory each time.
+    Allocating them for every tree would clear megabytes of memory each time.
 
     Parameters
     ----------
     n_rows : int
-        The most rows that a tree grows on.
+        Largest number of rows that a tree grows on.
     """
 
     def __init__(self, n_rows: int) -> None:
@@ -129,10 +129,10 @@ class BufferPool:
         self._free: list[tuple[GrownTree, TreeBuffers]] = []
 
     def take(self, job: Job) -> tuple[GrownTree, TreeBuffers]:
-        """Give arrays that no other tree is using."""
+        """Return arrays that no other tree is using."""
         try:
             return self._free.pop()
-        except IndexError:  # asking first whether there are some would let another thread be faster
+        except IndexError:  # checking first would race with other threads
             pass
         settings = job.settings
         copies = COPIES_PER_ROW * self.n_rows if settings["missing_both"] else 0
@@ -145,19 +145,19 @@ class BufferPool:
         return GrownTree.allocate(capacity, job.width), buffers
 
     def give_back(self, arrays: tuple[GrownTree, TreeBuffers]) -> None:
-        """Leave arrays to the next tree."""
+        """Return arrays to the pool."""
         self._free.append(arrays)
 
 
 def load_kernels(settings: Any) -> dict[str, int]:
-    """Compile or load what trees of such settings need, before a deadline begins to count."""
+    """Compile or load the kernels that the settings need, e.g. before a deadline starts."""
     return kernel_addresses(int(settings["strategy"]) if settings["budget"] > 0 else None)
 
 
 def grow_one(
-    job: Job, sample: Sample, seed: int, halt: Halt, buffer_pool: BufferPool | None = None
-) -> tuple[Forest, Places]:
-    """Grow one tree; give it and where its rows ended up."""
+    job: Job, sample: RowSample, seed: int, halt: Halt, buffer_pool: BufferPool | None = None
+) -> tuple[Forest, RowPlacement]:
+    """Grow one tree; return it and the rows at its nodes."""
     target = job.target
     if sample.counts is not None:
         weights = target.weights.copy()
@@ -205,14 +205,14 @@ def grow_one(
         tree = replace(tree, operator_weights=weights, operator_counts=counts)
     start, size = grown.start[:n_nodes].copy(), grown.size[:n_nodes].copy()
     buffer_pool.give_back(arrays)
-    values = _leaf_values(job, sample, target, tree, Places(rows, start, size))
-    return replace(tree, values=values), Places(rows, start, size)
+    values = _leaf_values(job, sample, target, tree, RowPlacement(rows, start, size))
+    return replace(tree, values=values), RowPlacement(rows, start, size)
 
 
 def _leaf_values(
-    job: Job, sample: Sample, target: Target, tree: Forest, places: Places
+    job: Job, sample: RowSample, target: Target, tree: Forest, places: RowPlacement
 ) -> npt.NDArray[Any]:
-    """Work out what the leaves of a grown tree predict."""
+    """Return the values that the leaves of a grown tree predict."""
     where = (tree.left, places.start, places.size, places.row_ids)
     if job.leaf == "nothing":
         return tree.values
@@ -237,9 +237,12 @@ def _leaf_values(
 
 
 def leaf_of_rows(
-    tree: Forest, places: Places, job: Job, *, everyone: bool
+    tree: Forest, places: RowPlacement, job: Job, *, everyone: bool
 ) -> npt.NDArray[np.int32]:
-    """Give the leaf of every row: noted while growing, or found by descending for the others."""
+    """Return the leaf of every row: from growth, or by descent if some rows did not grow it.
+
+    With `everyone`, all rows descend.
+    """
     n_rows = job.columns.shape[1]
     if everyone or len(places.row_ids) < n_rows:
         return tree.find_leaves(job.matrix, job.users)[:, 0]
@@ -249,7 +252,7 @@ def leaf_of_rows(
 
 
 def _capacity(n_rows: int, settings: Any) -> int:
-    """Bound the number of nodes of a tree."""
+    """Return an upper bound on the number of nodes of a tree."""
     leaf_rows = max(1, int(settings["min_rows"]))
     most = 2 * max(1, n_rows // leaf_rows) + 1
     if settings["max_depth"] < 30:
@@ -269,10 +272,10 @@ def grow_trees(
     halt: Halt | None = None,
     on_done: Callable[[int], None] | None = None,
 ) -> list[Forest]:
-    """Grow one tree for each seed; the same trees for any number of threads.
+    """Grow one tree for each seed; the trees do not depend on the number of threads.
 
-    When the halt's deadline passes, the first trees are returned, up to the first that is not
-    whole: tree k always belongs to seed k. There is at least one.
+    If the deadline of `halt` passes, the trees before the first unfinished one are returned, so
+    that tree k always belongs to seed k. There is at least one.
     """
     halt = halt or Halt()
     order = order_rows(job.target)

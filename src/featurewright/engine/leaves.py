@@ -1,4 +1,4 @@
-"""Work out what the leaves of a grown tree predict, and which leaf each row is in."""
+"""Compute what the leaves of a grown tree predict, and the leaf of each row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from featurewright.engine.compiler import kernel
 
 @kernel
 def number_leaves(left):
-    """Give every leaf its number as -1 - number in place of its child; return how many."""
+    """Store -1 - leaf number as the left child of every leaf; return the number of leaves."""
     count = 0
     for node in range(left.shape[0]):
         if left[node] < 0:
@@ -18,7 +18,7 @@ def number_leaves(left):
 
 @kernel
 def class_values(left, start, size, row_ids, codes, weights, out):
-    """Fill each leaf with the weighted shares of the classes of its rows."""
+    """Compute the weighted class shares of each leaf's rows."""
     for node in range(left.shape[0]):
         if left[node] >= 0:
             continue
@@ -36,7 +36,7 @@ def class_values(left, start, size, row_ids, codes, weights, out):
 
 @kernel
 def mean_values(left, start, size, row_ids, sums, weights, l2, out):
-    """Fill each leaf with its rows' weighted target sums over their weight plus L2."""
+    """Compute each leaf's weighted target sums divided by its weight plus L2."""
     for node in range(left.shape[0]):
         if left[node] >= 0:
             continue
@@ -53,7 +53,7 @@ def mean_values(left, start, size, row_ids, sums, weights, l2, out):
 
 @kernel
 def vote_values(left, start, size, row_ids, sums, out):
-    """Fill each leaf with the sign of its rows' summed edges, class by class."""
+    """Compute the sign of each leaf's summed edges, for each class."""
     for node in range(left.shape[0]):
         if left[node] >= 0:
             continue
@@ -67,7 +67,7 @@ def vote_values(left, start, size, row_ids, sums, out):
 
 @kernel
 def place_rows(left, start, size, row_ids, out):
-    """Write each grown row's leaf number."""
+    """Write the leaf number of each row that the tree grew on."""
     for node in range(left.shape[0]):
         if left[node] >= 0:
             continue

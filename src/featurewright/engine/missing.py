@@ -1,8 +1,8 @@
-"""Where rows go whose tested value is missing: the one rule, for every way of scoring.
+"""The rule for rows whose tested value is missing, shared by all scoring functions.
 
 While candidates are compared, rows with a missing value are left out of the score. Then they join
-the side on which the whole split scores better, or, where that scores better still, they are
-parted from all known rows: a split of its own, whose threshold is `criteria.MISSING_ALONE`.
+the side on which the whole split scores better, or, if that scores better still, they are separated
+from all known rows by a split of its own, whose threshold is `criteria.MISSING_ALONE`.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ _ONE = np.float32(1.0)
 
 @kernel(inline=True)
 def missing_goes_left(score_right, score_left):
-    """Whether missing rows join the left side, by what the split scores with them on each side."""
+    """Whether missing rows join the left side, given the scores with them on each side."""
     return score_left > score_right
 
 
 @kernel(inline=True)
 def missing_stands_alone(score_alone, score_right, score_left):
-    """Whether parting missing rows from known ones beats any side they could join."""
+    """Whether separating missing from known rows scores higher than joining either side."""
     return score_alone > max(score_right, score_left)
 
 
 @kernel(inline=True)
 def score_with_missing(rows, n_stats, criterion, l2, left, total, scores):
-    """Score a split of the known rows on all rows, the missing ones on either side.
+    """Score a split of the known rows on all rows, with the missing ones on either side.
 
-    Column 0 of `left` has the sums left of the split and `total` those of all known rows. Then
-    scores[0] is that of missing rows on the right, scores[1] on the left.
+    Column 0 of `left` has the sums left of the split and `total` those of all known rows. The
+    result is scores[0] for missing rows on the right and scores[1] for missing rows on the left.
     """
     for p in range(n_stats + 1):
         left[p, 1] = left[p, 0] + (rows.totals[p] - total[p])

@@ -1,4 +1,4 @@
-"""Make a node's rows ready for scoring, search it, and choose where missing rows go."""
+"""Prepare the statistics of a node's rows, search its best split, and route missing rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from featurewright.engine.buffers import LANES
 from featurewright.engine.compiler import call_kernel, kernel
 from featurewright.engine.criteria import (
     INFORMATION,
+    MAX_TABLE_WEIGHT,
     MISSING_ALONE,
-    WHOLE_LIMIT,
     WORST,
     is_entropy,
     score_boundaries,
@@ -20,9 +20,9 @@ from featurewright.engine.packed import pack_sums
 from featurewright.engine.programs import gather_all, padded
 from featurewright.engine.random import draw_unit
 from featurewright.engine.search import (
-    AGAIN,
     FROM_BUFFER,
     FROM_VALUES,
+    SAME_THRESHOLD,
     choose_survivors,
     search_columns,
 )
@@ -30,17 +30,17 @@ from featurewright.engine.sums import known_totals, sum_left
 
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
-# Rows for each class up to which wide numbers are faster than whole classes at a time: where all
-# rows are compared with one threshold, and with several.
-_PACKED_ROWS = 512
-_OFTEN_PACKED_ROWS = 64
-_NOTHING = np.float32(2e-6)  # targets are of order one: smaller differences are rounding
+# Rows per class up to which 64-bit packed weights are faster than summing class by class: with one
+# threshold per candidate, and with several.
+_MAX_PACKED_CLASS_ROWS = 512
+_MAX_PACKED_CLASS_ROWS_SEVERAL = 64
+_ROUNDING = np.float32(2e-6)  # of targets, which are of order one
 
 
 @kernel(inline=True)
 def class_bits(totals, present, bits):
-    """Part so many bits among the classes; give each one's share, 0 where a weight is too large."""
-    bits = min(bits // present, 24)  # what a float32 counts exactly
+    """Return the bits per class if `bits` are divided equally; 0 if a class weight does not fit."""
+    bits = min(bits // present, 24)  # integers that a float32 represents exactly
     for p in range(present):
         if bits == 0 or totals[p] >= np.float32(2.0) ** np.float32(bits):
             return 0
@@ -49,11 +49,11 @@ def class_bits(totals, present, bits):
 
 @kernel(inline=True)
 def pack_weights(rows, n, present, most):
-    """Give each class bits of its own in one whole number per row, if its weight fits them.
+    """Pack class weights into separate bits of one integer per row, if they fit.
 
-    They are 64 bits for up to `most` rows, and 32 where those suffice.
+    The integers have 32 bits if those suffice, else 64 bits for up to `most` rows.
     """
-    if rows.totals[present] > np.float32(WHOLE_LIMIT):
+    if rows.totals[present] > np.float32(MAX_TABLE_WEIGHT):
         return
     narrow = class_bits(rows.totals, present, 32)
     wide = 0
@@ -90,7 +90,7 @@ def pack_weights(rows, n, present, most):
 
 @kernel
 def prepare_classes(target, row_ids, start, n, settings, rows):
-    """Find the class segments of rows sorted by class and their weights; give the classes."""
+    """Find the segments and weights of rows sorted by class; return the number of classes."""
     first, zero = np.uint64(start), np.uint64(0)
     weights = rows.weights
     for i in range(np.uint64(n)):
@@ -111,14 +111,16 @@ def prepare_classes(target, row_ids, start, n, settings, rows):
     rows.segments[present] = n
     rows.totals[present] = total
     if settings.whole_weights:
-        most = _PACKED_ROWS if settings.random_threshold else _OFTEN_PACKED_ROWS
+        most = (
+            _MAX_PACKED_CLASS_ROWS if settings.random_threshold else _MAX_PACKED_CLASS_ROWS_SEVERAL
+        )
         pack_weights(rows, n, present, most * present)
     return present
 
 
 @kernel
 def prepare_sums(target, row_ids, start, n, centered, rows):
-    """Gather weighted target columns, about their mean where asked, and weights."""
+    """Gather weights and weighted target columns, minus their mean if `centered`."""
     first, last = np.uint64(start), np.uint64(target.sums.shape[0])
     weights = rows.weights
     weight = 0.0
@@ -151,9 +153,9 @@ def prepare_sums(target, row_ids, start, n, centered, rows):
 
 @kernel(inline=False)
 def prepare_node(context, start, n, n_node):
-    """Prepare the rows worked with for scoring; return the number of statistics.
+    """Compute the statistics of the context's rows; return their number.
 
-    A split of a sample of a node with `n_node` rows needs fewer rows on each side.
+    Limits on the sides of a split are scaled down for a sample of a node with `n_node` rows.
     """
     return prepare(
         context.target, context.row_ids, start, n, n_node, context.settings, context.rows
@@ -162,7 +164,7 @@ def prepare_node(context, start, n, n_node):
 
 @kernel(inline=True)
 def prepare(target, row_ids, start, n, n_node, settings, rows):
-    """Gather the statistics of rows and what a split of them needs; return their number."""
+    """Compute the statistics of rows and the limits of a split; return their number."""
     summary = rows.summary
     summary.min_rows, summary.min_weight = settings.min_rows, settings.min_weight
     if n < n_node:
@@ -181,7 +183,7 @@ def prepare(target, row_ids, start, n, n_node, settings, rows):
 
 @kernel(inline=True)
 def is_pure(rows, n, n_stats, settings):
-    """Tell whether nothing is left to tell apart."""
+    """Whether all rows have the same class or target."""
     if settings.by_class:
         return n_stats <= 1
     if not settings.centered:
@@ -189,14 +191,14 @@ def is_pure(rows, n, n_stats, settings):
     last = np.uint64(n_stats)
     for t in range(last):
         for i in range(np.uint64(n)):
-            if abs(rows.weights[t, i]) > _NOTHING * rows.weights[last, i]:
+            if abs(rows.weights[t, i]) > _ROUNDING * rows.weights[last, i]:
                 return False
     return True
 
 
 @kernel(inline=True)
 def sample_rows(row_ids, start, n, size, state, out):
-    """Draw one row from each of `size` equal strata, in order: classes keep their shares."""
+    """Draw one row from each of `size` equal strata, in order, which keeps class shares."""
     for i in range(size):
         place = np.int64((i + draw_unit(state)) * n / size)
         out[i] = row_ids[start + min(place, n - 1)]
@@ -204,21 +206,25 @@ def sample_rows(row_ids, start, n, size, state, out):
 
 @kernel(inline=True)
 def halve_candidates(context, sample, start, n, n_stats):
-    """Score ever fewer candidates on ever more rows until the last ones have seen all."""
+    """Score fewer and fewer candidates on larger and larger samples, the last on all rows."""
     zero = np.int64(0)
     settings, state, buffers = context.settings, context.state, context.buffers
-    found, candidate_scores, buffer = buffers.found, buffers.candidate_scores, buffers.buffer
+    candidates, candidate_scores, buffer = (
+        buffers.candidates,
+        buffers.candidate_scores,
+        buffers.buffer,
+    )
     count = state.scored
-    again = AGAIN if settings.random_threshold else FROM_VALUES
+    flags = SAME_THRESHOLD if settings.random_threshold else FROM_VALUES
     size = settings.sample
     for k in range(count):
-        found.order[k] = k
+        candidates.order[k] = k
     while size < n:
         size = size * settings.keep
         if size * 3 // 2 > n:
             size = n
         kept = max(np.int64(1), count // settings.keep)
-        choose_survivors(candidate_scores.scores, found.order, count, kept)
+        choose_survivors(candidate_scores.scores, candidates.order, count, kept)
         count = kept
         state.best_score = WORST
         state.best_perfect = 0
@@ -227,24 +233,25 @@ def halve_candidates(context, sample, start, n, n_stats):
             sample_rows(context.row_ids, start, n, size, state, buffers.sample_ids)
             seen, ids, begin = sample, buffers.sample_ids, zero
             stats = prepare_node(sample, begin, size, n)
-        # Many candidates share the columns: then all are gathered once, as far as there is room.
-        together = size + LANES <= buffer.shape[1] and 2 * count >= context.matrix.shape[1]
-        if together:
+        # Many candidates share columns: then all columns are gathered once, if the buffer is large
+        # enough.
+        gathers_all = size + LANES <= buffer.shape[1] and 2 * count >= context.matrix.shape[1]
+        if gathers_all:
             gather_all(context.matrix, ids, begin, size, buffer)
-        how = again | (FROM_BUFFER if together else FROM_VALUES)
+        how = flags | (FROM_BUFFER if gathers_all else FROM_VALUES)
         for place in range(count):
-            k = found.order[place]
-            if not together:
-                call_kernel(settings.runner, (seen, found.programs, k, begin, size))
-            call_kernel(settings.scorer, (seen, found.programs, k, k, how, size, stats))
+            k = candidates.order[place]
+            if not gathers_all:
+                call_kernel(settings.runner, (seen, candidates.programs, k, begin, size))
+            call_kernel(settings.scorer, (seen, candidates.programs, k, k, how, size, stats))
 
 
 @kernel
 def search_node(context, sample, start, n, n_stats):
     """Find the best split of a node among constructed expressions and raw columns.
 
-    A large node first scores all candidates on a small sample of rows, then the best part of them
-    on more rows, and so on: the last few see all rows. `sample` is the context of a sample.
+    In a large node all candidates are scored on a small sample of rows, then the best of them on
+    more rows, and so on until all rows are used. `sample` is the context of a sample.
     """
     settings, state = context.settings, context.state
     state.best_score = WORST
@@ -269,10 +276,10 @@ def search_node(context, sample, start, n, n_stats):
 
 @kernel(inline=True)
 def route_missing(values, rows, n, n_stats, settings, scratch, threshold, is_level):
-    """Choose the side for missing rows and give the split's gain in units of weight.
+    """Return the side for missing rows and the split's gain in units of weight.
 
-    Missing rows go where the whole split scores better. Where none is missing while growing,
-    later ones will follow the larger side. Rows that go both ways count on neither.
+    Missing rows go to the side on which the whole split scores better; if none is missing, the
+    larger side is stored for later rows. Rows that go both ways are left out of the gain.
     """
     row = np.int64(0)
     left, total, by_class = scratch.left, scratch.total, settings.by_class

@@ -1,7 +1,7 @@
-"""Sums of one number, its weight and its rows, packed into one integer: one pass, not three.
+"""Sums of one target, its weight and its row count, packed into one integer: one pass, not three.
 
-The number has the upper 24 bits, with its sign, the weight the next 24, and the count of rows 16.
-Nothing carries over: each of the three is scaled so that the sum over all rows fits its bits.
+The signed target has the upper 24 bits, the weight the next 24, and the row count 16. The sums do
+not overflow: target and weight are scaled so that their sums over all rows fit their bits.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from featurewright.engine.binning import add_to_bins
 from featurewright.engine.compiler import bits_float, float_bits, kernel
 from featurewright.engine.criteria import SQUARES
 
-PACKED_ROWS = 1 << 15  # rows up to here are counted, and their rounding errors have room
-_LARGEST = np.float32(
-    1 << 22
-)  # what the absolute values of the numbers, and the weights, add up to
-_EXPONENT = np.int32(0x7F800000)  # the bits of a float32 without sign and mantissa
+MAX_PACKED_ROWS = 1 << 15  # whose count and rounding errors fit the bits
+_MAX_SUM = np.float32(1 << 22)  # bound on the sum of absolute targets, and on that of weights
+_EXPONENT = np.int32(0x7F800000)  # exponent bits of a float32
 _ZERO = np.float32(0.0)
 _HALF = np.float32(0.5)
 _ONE = np.float32(1.0)
@@ -31,20 +29,20 @@ _WEIGHT_MASK = np.int64((1 << 24) - 1)
 
 @kernel(inline=True)
 def largest_unit(total):
-    """Give the power of two that brings a sum near the largest that fits; 0 where there is none."""
-    unit = bits_float(np.int32(float_bits(_LARGEST / total) & _EXPONENT))
+    """Return the power of two that scales a sum to about _MAX_SUM; 0 if there is none."""
+    unit = bits_float(np.int32(float_bits(_MAX_SUM / total) & _EXPONENT))
     return unit if _ZERO < unit < _INFINITE else _ZERO
 
 
 @kernel(inline=True)
 def pack_sums(rows, n, settings):
-    """Pack one number and its weight, where boosting grows on them and they fit.
+    """Pack one target and its weight, if they fit and are used for boosting.
 
-    Rounding them is harmless there: they only rank candidates, and the next round corrects.
+    Rounding is harmless there: the sums only rank candidates, and later rounds correct errors.
     """
     first, last = np.uint64(0), np.uint64(1)
     summary = rows.summary
-    if settings.criterion != SQUARES or settings.centered or n > PACKED_ROWS:
+    if settings.criterion != SQUARES or settings.centered or n > MAX_PACKED_ROWS:
         return
     size = _ZERO
     for i in range(np.uint64(n)):
@@ -95,9 +93,9 @@ def accumulate_packed(bins, n_bins):
 
 @kernel
 def unpack_bins(bins, n_bins, summary, is_level, left, total):
-    """Unpack number, weight and count of each bin, added up from the left unless they are levels.
+    """Unpack target, weight and count of each bin, as running sums unless bins are levels.
 
-    Rows 0, 1 and 2 of `left` receive them, and `total` those of all bins.
+    Rows 0, 1 and 2 of `left` receive them; `total` receives those of all bins.
     """
     whole = np.int64(0)
     for b in range(np.uint64(n_bins)):

@@ -1,4 +1,4 @@
-"""Part a node's rows among its children."""
+"""Partition a node's rows among its children."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from featurewright.engine.random import draw_below
 
 @kernel(inline=True)
 def move_row(row_ids, first, i, moved, goes, spare):
-    """Put a row behind those that went left and behind those that went right; count it in one.
+    """Append a row to the left rows if it `goes` left, else to `spare`; return the left count.
 
-    Of two places that are written only one counts: a branch would be guessed wrong at every other
-    row.
+    Both places are written and only one is counted, because a branch would often be mispredicted.
     """
     row = row_ids[first + i]
     row_ids[first + moved] = row
@@ -23,15 +22,15 @@ def move_row(row_ids, first, i, moved, goes, spare):
 
 @kernel(inline=True)
 def partition_rows(row_ids, start, n, values, threshold, is_level, missing_left, spare):
-    """Part rows in place, keeping their order on both sides; give the number on the left."""
+    """Partition rows in place, keeping their order on both sides; return the number on the left."""
     first, zero, size = np.uint64(start), np.uint64(0), np.uint64(n)
     moved = np.uint64(0)
-    # NaN is neither at most the threshold nor above it.
+    # Comparisons with NaN are false, so `> threshold` sends it left and `<= threshold` right.
     if is_level:
-        strays = np.uint64(missing_left != 0)
+        missing_goes_left = np.uint64(missing_left != 0)
         for i in range(size):
             x = values[zero, i]
-            goes = np.uint64(x == threshold) + strays * np.uint64(x != x)
+            goes = np.uint64(x == threshold) + missing_goes_left * np.uint64(x != x)
             moved = move_row(row_ids, first, i, moved, goes, spare)
     elif missing_left:
         for i in range(size):
@@ -50,18 +49,17 @@ def partition_rows(row_ids, start, n, values, threshold, is_level, missing_left,
 def partition_rows_both_ways(
     row_ids, start, n, spare_rows, values, threshold, is_level, state, spare
 ):
-    """Part rows, those of a missing value to both sides; return both sizes and the left's rest.
+    """Partition rows, missing ones to both sides; return both sizes and the left's spare entries.
 
-    A node owns its `n` rows and `spare_rows` free places behind them, which the copies use up; the
-    rest is parted among the children by their sizes. Without it, copies of copies would make a tree
-    grow beyond all bounds: where the places are too few, each missing row goes one way, left
-    or right by chance.
+    A node owns its `n` rows and `spare_rows` free entries after them, which copies use up; the rest
+    is divided among the children in proportion to their sizes. This bounds the growth by copies of
+    copies: if there are too few entries, each missing row goes to one random side.
     """
     missing = np.int64(0)
     for i in range(np.uint64(n)):
         missing += np.int64(values[np.uint64(0), i] != values[np.uint64(0), i])
     both = missing <= spare_rows
-    size, other = np.int64(0), np.int64(0)
+    left_size, right_size = np.int64(0), np.int64(0)
     for i in range(n):
         x = values[0, i]
         row = row_ids[start + i]
@@ -71,13 +69,13 @@ def partition_rows_both_ways(
             goes_left = both or draw_below(state, np.int64(2)) == 0
             goes_right = both or not goes_left
         if goes_left:
-            row_ids[start + size] = row
-            size += 1
+            row_ids[start + left_size] = row
+            left_size += 1
         if goes_right:
-            spare[other] = row
-            other += 1
-    rest = spare_rows + n - size - other
-    left_room = rest * size // (size + other)
-    for i in range(other):
-        row_ids[start + size + left_room + i] = spare[i]
-    return size, other, left_room
+            spare[right_size] = row
+            right_size += 1
+    rest = spare_rows + n - left_size - right_size
+    left_spare = rest * left_size // (left_size + right_size)
+    for i in range(right_size):
+        row_ids[start + left_size + left_spare + i] = spare[i]
+    return left_size, right_size, left_spare

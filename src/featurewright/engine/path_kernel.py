@@ -1,4 +1,4 @@
-"""How far two rows go together through trees: the forest kernel from the places of leaves."""
+"""The forest kernel: lengths of the common paths of two rows, from the positions of leaves."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from featurewright.engine.compiler import kernel
 
 @kernel
 def number_depth_first(roots, left, depth, stack, place, own, meet):
-    """Give leaves numbers from left to right; note what neighbours share.
+    """Assign positions to leaves from left to right; compute own and shared path lengths.
 
-    `place` is by leaf number, the others by place: `own` is the length of the path to the leaf and
-    `meet` that of the part in common with the leaf before it in the same tree, else 0. What two
-    leaves have in common is the least `meet` between them.
+    `place` (the position from left to right) is by leaf number, the others by position: `own` is
+    the length of the path to the leaf and `meet` the length it shares with the previous leaf of the
+    same tree, else 0. The length shared by two leaves is the minimum of `meet` between them.
     """
     count = 0
     for tree in range(roots.shape[0]):
@@ -23,7 +23,7 @@ def number_depth_first(roots, left, depth, stack, place, own, meet):
         while top > 0:
             top -= 1
             node = stack[top]
-            if node < 0:  # a right child: its parent is where the two sides part
+            if node < 0:  # a right child: the paths of the two sides share its parent
                 node = -1 - node
                 shared = depth[node]
             if left[node] >= 0:
@@ -39,7 +39,7 @@ def number_depth_first(roots, left, depth, stack, place, own, meet):
 
 @kernel(inline=True)
 def order_block(places, tree, first, n_block, order):
-    """Sort the rows of a block by their places in a tree."""
+    """Sort the rows of a block by their leaf positions in a tree."""
     for j in range(n_block):
         k = j
         while k > 0 and places[tree, first + order[k - 1]] > places[tree, first + j]:
@@ -50,10 +50,11 @@ def order_block(places, tree, first, n_block, order):
 
 @kernel(inline=True)
 def share_with_block(places, tree, first, n_block, low, high, own, meet, order, front, table, top):
-    """Fill a table, from row `top` on, with what each leaf of a tree shares with rows of a block.
+    """Compute the path length that each leaf of a tree shares with each row of a block.
 
-    One sweep from left to right carries along what the rows met so far have in common with the leaf
-    the sweep is at, a second one from right to left does so for the rows on the other side.
+    The results go to `table`, from row `top` on. A sweep from left to right maintains the length
+    shared by the current leaf and the rows to its left, a second sweep from right to left that
+    shared with the rows to its right.
     """
     width, one = np.uint64(table.shape[1]), np.uint64(1)
     zero = own[0] - own[0]
@@ -91,7 +92,7 @@ def share_with_block(places, tree, first, n_block, low, high, own, meet, order, 
 
 @kernel(inline=True)
 def divide_by_longer(places, tree, first, n_block, low, high, own, table, top):
-    """Divide what leaves share with rows of a block by the longer one of both paths."""
+    """Divide the shared lengths of leaves and rows of a block by the longer of the two paths."""
     for leaf in range(low, high):
         for j in range(n_block):
             table[top + leaf - low, j] /= max(own[leaf], own[places[tree, first + j]])
@@ -101,13 +102,13 @@ def divide_by_longer(places, tree, first, n_block, low, high, own, table, top):
 def add_shared(
     rows, begin, end, others, first, n_block, edges, own, meet, by_longer, order, front, table, sums
 ):
-    """Add up over all trees what rows have in common with each row of a block of others.
+    """Sum over all trees the path lengths that rows share with each row of a block of others.
 
-    Places of leaves are by tree, then by row. With `by_longer` each tree's share is divided by the
-    longer one of both paths. The last axis of `table` and `sums` is as long as a block can be: a
-    width that the compiler does not know makes it use vector instructions. Trees come in pairs, so
-    that sums are read and written half as often; the table has a half for each, and its last row
-    is zero, for a tree without a partner.
+    Leaf positions are indexed by tree, then by row. With `by_longer` each tree's shared length is
+    divided by the longer of the two paths. The last axis of `table` and `sums` has the largest
+    block size, so that inner loops vectorise. Trees are processed in pairs, so that sums are read
+    and written half as often; the table has a half for each, and its last row is zero, for a tree
+    without a partner.
     """
     width, n_trees = np.uint64(table.shape[1]), edges.shape[0] - 1
     half = table.shape[0] // 2
@@ -139,7 +140,7 @@ def add_shared(
 
 @kernel
 def write_shared(sums, begin, end, first, n_block, row_norms, other_norms, out):
-    """Write a block of the kernel matrix, divided by the roots of the norms' products."""
+    """Write a block of the kernel matrix, divided by the square roots of products of norms."""
     for i in range(begin, end):
         for j in range(np.uint64(n_block)):
             norm = np.sqrt(row_norms[i] * other_norms[np.uint64(first) + j])

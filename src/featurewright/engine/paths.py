@@ -1,4 +1,4 @@
-"""Number the nodes of trees and write the paths of rows as the rows of a sparse matrix."""
+"""Number the nodes of trees and write the paths of rows as a sparse matrix."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _HALF = np.float32(0.5)
 
 @kernel
 def number_breadth_first(roots, left, order, parent):
-    """Give nodes numbers breadth first within each tree, trees one after the other.
+    """Assign numbers to nodes, breadth first within each tree.
 
-    `order` gives the node of each number, `parent` the number of its parent, -1 at a root. A tree's
-    numbers are those of its nodes, so `order` can be the queue of the walk.
+    `order` receives the node of each number and `parent` the number of its parent, -1 at a root. A
+    tree's numbers are in the same range as its nodes, so `order` also serves as the queue.
     """
     for tree in range(roots.shape[0]):
         head = roots[tree]
@@ -38,7 +38,7 @@ def number_breadth_first(roots, left, order, parent):
 
 @kernel
 def count_paths(leaves, used, first, last, length, counts):
-    """Count the nodes on the paths of each row: `length` is by leaf, `used` skips trees."""
+    """Count the nodes on the paths of each row: `length` is by leaf; only trees `used` count."""
     skips = used.shape[0] > 0
     for i in range(first, last):
         count = np.int64(0)
@@ -52,12 +52,11 @@ def count_paths(leaves, used, first, last, length, counts):
 def write_paths(
     leaves, used, first, last, length, ends, parent, starts, scale, cursors, indices, data
 ):
-    """Write the numbers of the nodes on each row's paths, from the ends of the paths upwards.
+    """Write the numbers of the nodes on each row's paths, from the leaf upwards.
 
-    Numbers grow along a path and from tree to tree, so they come out sorted. `starts` says where
-    each row begins, from row `first` on; `length` and `ends` (a path's last number) are by leaf.
-    Rows take turns with trees in blocks, as many as there are cursors, so that a tree stays in the
-    cache.
+    Numbers increase along a path and from tree to tree, so they are sorted. `starts` is the first
+    entry of each row, from row `first` on; `length` and `ends` (a path's last number) are by leaf.
+    Rows are processed in blocks of as many rows as cursors, so that a tree stays in the cache.
     """
     skips = used.shape[0] > 0
     block, one = cursors.shape[0], np.uint64(1)
@@ -69,7 +68,7 @@ def write_paths(
             for i in range(begin, end):
                 if skips and not used[i, tree]:
                     continue
-                # Whole numbers without a sign save a test for counting from the end.
+                # Unsigned indices avoid the check for negative ones.
                 leaf = np.uint64(leaves[i, tree])
                 node = np.uint64(ends[leaf])
                 place = np.uint64(cursors[i - begin])
@@ -86,27 +85,27 @@ def write_paths(
 
 
 class Branches(NamedTuple):
-    """Trees as rows descend them both ways."""
+    """Trees in which rows with missing values go both ways."""
 
     roots: np.ndarray  # int64
     packed: np.ndarray  # int32[nodes, 4]
     programs: np.ndarray  # int32[nodes, max_size]
-    columns: np.ndarray  # int32: what a node is called in the encoding; -1: it is left out
+    columns: np.ndarray  # int32: column of a node in the encoding; -1: none
 
 
 class Front(NamedTuple):
-    """Where a row is in a tree, one level after the other."""
+    """Working arrays while a row descends a tree level by level."""
 
     nodes: np.ndarray  # int64[2, leaves of a tree]
-    weights: np.ndarray  # float32, as many
-    columns: np.ndarray  # int32[nodes of a tree]: what has been reached
-    mass: np.ndarray  # float32, as many
+    weights: np.ndarray  # float32, same shape
+    columns: np.ndarray  # int32[nodes of a tree]: columns of the nodes reached
+    mass: np.ndarray  # float32[nodes of a tree]: their weights
     stack: np.ndarray  # float32[max_size + 1]
 
 
 @kernel(inline=True)
 def which_way(matrix, i, node, branches, users, stack):
-    """Tell which way a row goes at a node: 1 left, 0 right, -1 unknown."""
+    """Return the direction of a row at a node: 1 left, 0 right, -1 if its value is missing."""
     column = branches.packed[node, 1]
     if column == PROGRAM:
         x = run_row(branches.programs, node, matrix, i, users, stack)
@@ -122,9 +121,10 @@ def which_way(matrix, i, node, branches, users, stack):
 
 @kernel
 def spread_row(matrix, i, root, branches, users, front):
-    """Follow a row down a tree, both ways with half the weight where its value is missing.
+    """Find the nodes that a row reaches, both ways with half the weight if its value is missing.
 
-    Level by level, so that breadth-first numbers come out sorted. Gives the number of entries.
+    It descends level by level, so that breadth-first numbers are sorted. Returns the number of
+    entries.
     """
     nodes, weights = front.nodes, front.weights
     level, count, written = 0, 1, np.int64(0)
@@ -170,7 +170,7 @@ def count_spread(matrix, used, first, last, branches, users, front, counts):
 
 @kernel
 def write_spread(matrix, used, first, last, branches, users, front, starts, scale, indices, data):
-    """Write the nodes that each row reaches, and with what weight."""
+    """Write the nodes that each row reaches and their weights."""
     skips = used.shape[0] > 0
     for i in range(first, last):
         place = starts[i - first]
@@ -186,7 +186,7 @@ def write_spread(matrix, used, first, last, branches, users, front, starts, scal
 
 @kernel(inline=True)
 def bucket_of(number, n_buckets, mixes):
-    """Give the bucket of a column: the remainder, of its scattered bits where asked for."""
+    """Return the bucket of a column: its number, hashed if `mixes`, modulo `n_buckets`."""
     if mixes:
         return np.int64(mix(np.uint64(number)) % np.uint64(n_buckets))
     return np.int64(number) % n_buckets
@@ -194,9 +194,9 @@ def bucket_of(number, n_buckets, mixes):
 
 @kernel
 def count_buckets(starts, indices, n_buckets, mixes, marks, counts):
-    """Count the buckets that the entries of each row fall into.
+    """Count the distinct buckets of the entries of each row.
 
-    `marks` has a bit for each bucket; it is clear and stays so.
+    `marks` is a bit set of buckets, which is zero before and after.
     """
     for i in range(starts.shape[0] - 1):
         count = np.int64(0)
@@ -212,10 +212,10 @@ def count_buckets(starts, indices, n_buckets, mixes, marks, counts):
 
 @kernel
 def add_to_buckets(starts, indices, data, n_buckets, mixes, marks, sums, places, out, values):
-    """Add up each row's entries by bucket and write the buckets in order.
+    """Sum each row's entries by bucket and write the buckets in order.
 
-    A pass over `marks`, clear before and after, finds the buckets of a row in order. Entry
-    `places[i]` is where row i of the result begins.
+    A pass over the bit set `marks`, zero before and after, yields the buckets of a row in order.
+    Row i of the result begins at `places[i]`.
     """
     byte = np.uint64(0xFF)
     for i in range(starts.shape[0] - 1):

@@ -1,4 +1,4 @@
-"""Run programs: over whole columns while growing, over one row while descending."""
+"""Evaluate programs: over whole columns while growing, on one row while descending."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def program_length(programs, k):
 @kernel
 def vector_one(opcode, parameter, buffer, a, out, n):
     """Apply a unary operator to a row of the buffer."""
-    # The opcode is a constant in each branch, so every loop is compiled for its operator alone.
+    # The opcode is a constant in each branch, so every loop is compiled for one operator.
     a, out = np.uint64(a), np.uint64(out)
     if opcode == op.NEG:
         for i in range(np.uint64(n)):
@@ -55,7 +55,7 @@ def vector_one(opcode, parameter, buffer, a, out, n):
     elif opcode == op.IS:
         for i in range(np.uint64(n)):
             buffer[out, i] = apply_one(op.IS, parameter, buffer[a, i])
-    else:  # logarithm and exponential: a library call for each value dominates the dispatch
+    else:  # e.g. logarithms: the library call for each value takes longer than the dispatch
         for i in range(np.uint64(n)):
             buffer[out, i] = apply_one(opcode, parameter, buffer[a, i])
 
@@ -93,7 +93,7 @@ def vector_two(opcode, buffer, a, b, out, n):
     elif opcode == op.LESS:
         for i in range(np.uint64(n)):
             buffer[out, i] = apply_two(op.LESS, buffer[a, i], buffer[b, i])
-    else:  # rarer operators share one loop with the dispatch inside
+    else:  # less frequent operators share one loop with the dispatch inside
         for i in range(np.uint64(n)):
             buffer[out, i] = apply_two(opcode, buffer[a, i], buffer[b, i])
 
@@ -115,8 +115,8 @@ def vector_user(users, opcode, buffer, top, out, n, stack, values):
 def run_operators(programs, k, length, buffer, n_columns, n, users, stack, operands):
     """Evaluate the k-th program on the first rows of the buffer; return the result's row.
 
-    Each operator writes a scratch row of its own after the columns: writing over an operand would
-    overlap, and an overlapping loop does not vectorise.
+    Each operator writes to its own scratch row after the columns: a loop that overwrites an operand
+    would not vectorise.
     """
     n = padded(n)
     top = np.uint64(0)
@@ -146,7 +146,7 @@ def run_operators(programs, k, length, buffer, n_columns, n, users, stack, opera
 
 @kernel
 def padded(n):
-    """Round a number of rows up to whole groups of lanes."""
+    """Round a number of rows up to a multiple of LANES."""
     return (n + LANES - 1) // LANES * LANES
 
 
@@ -154,8 +154,8 @@ def padded(n):
 def gather(columns, column, rows, start, n, buffer, row):
     """Copy one column's values at the given rows into a row of the buffer.
 
-    The last value is repeated up to a whole group of lanes, so that loops over few rows vectorise
-    and extremes stay what they are.
+    The last value is repeated up to a multiple of LANES, so that loops over few rows vectorise and
+    minimum and maximum do not change.
     """
     first, row, column = np.uint64(start), np.uint64(row), np.uint64(column)
     for i in range(np.uint64(n)):
@@ -202,8 +202,8 @@ def run_node(context, programs, k, start, n):
 def run_rows(programs, k, columns, rows, start, n, users, evaluation):
     """Evaluate the k-th program on any number of rows, gathering only the columns it names.
 
-    The result goes to `evaluation.values`; `evaluation.intermediates` holds CHUNK_ROWS
-    values of each column and of each operator's result.
+    The result goes to `evaluation.values`; `evaluation.intermediates` holds CHUNK_ROWS values of
+    each column and of each operator's result.
     """
     zero = np.int64(0)
     operands, local, out = evaluation.intermediates, evaluation.local, evaluation.values
@@ -270,7 +270,7 @@ def run_row(programs, k, matrix, i, users, stack):
 
 @kernel
 def comes_first(program, a, a_end, b, b_end):
-    """Whether the part from a to a_end is shorter than, or precedes, that from b to b_end."""
+    """Whether symbols a to a_end are fewer than, or lexicographically before, b to b_end."""
     if a_end - a != b_end - b:
         return a_end - a < b_end - b
     for k in range(a_end - a):
@@ -281,10 +281,10 @@ def comes_first(program, a, a_end, b, b_end):
 
 @kernel
 def order_operands(programs, arities, starts, spare):
-    """Exchange the operands of commutative operators, in place, wherever the second comes first.
+    """Sort the operands of commutative operators in place, by `comes_first`.
 
-    `arities` are those of user operators, whose operands stay as they are; `starts` and `spare`
-    are scratch arrays as long as a program.
+    `arities` are those of user operators, whose operands are not sorted; `starts` and `spare` are
+    scratch arrays as long as a program.
     """
     for row in range(programs.shape[0]):
         program = programs[row]

@@ -6,15 +6,15 @@ import numpy as np
 
 from featurewright.engine.compiler import kernel
 
-_STEP = np.uint64(6364136223846793005)
-_SHIFT = np.uint64(1442695040888963407)
+_MULTIPLIER = np.uint64(6364136223846793005)
+_INCREMENT = np.uint64(1442695040888963407)
 
 
 @kernel
 def next_bits(state):
     """Advance the stream and return 32 random bits in a uint64 (PCG XSH-RS)."""
     old = state.random
-    state.random = old * _STEP + _SHIFT
+    state.random = old * _MULTIPLIER + _INCREMENT
     folded = (old ^ (old >> np.uint64(22))) >> (np.uint64(22) + (old >> np.uint64(61)))
     return folded & np.uint64(0xFFFFFFFF)
 
@@ -27,7 +27,7 @@ def draw_below(state, bound):
 
 @kernel(inline=True)
 def as_unit(bits):
-    """Make 32 random bits a float64 in [0, 1)."""
+    """Return 32 random bits as a float64 in [0, 1)."""
     return np.float64(bits) * 2.3283064365386963e-10
 
 

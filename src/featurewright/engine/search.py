@@ -1,4 +1,4 @@
-"""Search a node's candidates: expressions by one of the Monte Carlo strategies, and raw columns."""
+"""Search a node's candidates: expressions by a Monte Carlo strategy, and raw columns."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from featurewright.engine.random import draw_below
 from featurewright.engine.split import refine_threshold, score_at, score_values
 from featurewright.expressions import opcodes as op
 
-# How a candidate is scored: flags that add up.
+# Flags of how a candidate is scored.
 FROM_VALUES = np.int64(0)
 FROM_BUFFER = np.int64(1)
-AGAIN = np.int64(2)
+SAME_THRESHOLD = np.int64(2)
 REFINE = np.int64(4)
-RAW = np.int64(8)  # there are few raw columns: they are worth more than a few thresholds
+RAW = np.int64(8)  # a raw column, compared by many thresholds: there are few of them
 
 
 @kernel(inline=True)
 def forget_programs(seen, state):
-    """Empty the hash table."""
+    """Clear the hash table of programs."""
     for place in range(np.uint64(seen.shape[0])):
         seen[place] = np.uint64(0)
     state.remembered = 0
@@ -31,8 +31,8 @@ def forget_programs(seen, state):
 
 @kernel(inline=True)
 def seen_before(seen, key, state):
-    """Remember a program; tell whether it was tried at this node already."""
-    key = key | np.uint64(1)  # 0 marks an empty place
+    """Whether a program was scored at this node before; insert it if not."""
+    key = key | np.uint64(1)  # 0 marks an empty entry
     mask = np.uint64(seen.shape[0] - 1)
     place = (key >> np.uint64(20)) & mask
     while seen[place] != np.uint64(0):
@@ -55,7 +55,7 @@ def copy_program(source, i, target, k, length):
 def keep_if_best(programs, k, score, threshold, is_level, best, state):
     """Make a candidate the node's best if it scores higher by more than rounding.
 
-    Candidates that part the rows alike, perhaps with the sides exchanged, tie: the first one stays.
+    Candidates that split the rows in the same way, up to exchanged sides, tie: the first stays.
     """
     better = score > state.best_score + ROUNDING * abs(state.best_score)
     if better or (state.best_score == WORST and score > WORST):
@@ -63,13 +63,13 @@ def keep_if_best(programs, k, score, threshold, is_level, best, state):
         state.best_threshold = threshold
         state.best_is_level = is_level
         state.best_perfect = state.perfect
-        state.best_few = state.few
+        state.best_few_thresholds = state.few_thresholds
         copy_program(programs, k, best, 0, programs.shape[1])
 
 
 @kernel(inline=True)
-def note_score(programs, p, k, score, is_level, candidate_scores, state):
-    """Note the score of program p as the node's k-th candidate, and keep it if it is the best."""
+def record_score(programs, p, k, score, is_level, candidate_scores, state):
+    """Record the score of program p as the node's k-th candidate, and keep it if it is the best."""
     candidate_scores.scores[k] = score
     candidate_scores.thresholds[k] = state.threshold
     state.scored += 1
@@ -79,7 +79,7 @@ def note_score(programs, p, k, score, is_level, candidate_scores, state):
 
 @kernel(inline=True)
 def levels_of(programs, k, n_levels):
-    """Give the number of levels when a program is a lone Category column, else 0."""
+    """Return the number of levels if a program is a single Category column, else 0."""
     if programs.shape[1] == 1 or programs[k, 1] == op.END:
         return n_levels[programs[k, 0]]
     return np.int64(0)
@@ -87,17 +87,17 @@ def levels_of(programs, k, n_levels):
 
 @kernel(inline=True)
 def spent(budget, state):
-    """Tell whether the search is over: budget used, nothing new to find, or a perfect split."""
+    """Whether the search is over: budget spent, too many draws, or a perfect split."""
     return state.scored >= budget or state.tries >= 64 * budget + 64 or state.best_perfect != 0
 
 
 @kernel
-def write_candidate(k, d, which, settings, grammar, found, state):
-    """Complete a candidate at random from its first d symbols; return its length.
+def write_candidate(k, d, which, settings, grammar, candidates, state):
+    """Complete a candidate randomly from its first d symbols; return its length.
 
-    With `look_ahead` the next symbol is the which-th valid one.
+    With `look_ahead` the next symbol is the valid one of index `which`.
     """
-    programs = found.programs
+    programs = candidates.programs
     if settings.strategy == LOOK_AHEAD:
         choice = grammar.start[state.grammar_state] + which
         symbol = take_choice(grammar, choice, programs, k, d, state)
@@ -105,18 +105,19 @@ def write_candidate(k, d, which, settings, grammar, found, state):
             for rest in range(d, programs.shape[1]):
                 programs[k, rest] = op.END
             return d
-        found.visited[k, d] = state.grammar_state
+        candidates.visited[k, d] = state.grammar_state
         d += 1
-    return complete(grammar, programs, found.visited, k, d, state)
+    return complete(grammar, programs, candidates.visited, k, d, state)
 
 
 @kernel
 def score_candidate(context, programs, p, k, how, n, n_stats):
     """Score program p as the node's k-th candidate, and keep it if it is the best.
 
-    `how` has the flag FROM_BUFFER where the rows' columns are in the buffer; else the program's
-    values are in `evaluation.values`. AGAIN scores the candidate's own threshold. REFINE looks for
-    a better threshold near that of the best candidate. Other kernels call this one by address.
+    `how` has the flag FROM_BUFFER if the rows' columns are in the buffer; else the program's values
+    are in `evaluation.values`. SAME_THRESHOLD scores the threshold that the candidate had before.
+    REFINE improves the threshold of the best candidate instead. Other kernels call this one by
+    address.
     """
     rows, settings, state, users = context.rows, context.settings, context.state, context.users
     candidate_scores, scratch, evaluation, buffer = (
@@ -129,7 +130,7 @@ def score_candidate(context, programs, p, k, how, n, n_stats):
     row = np.int64(0)
     levels = levels_of(programs, p, n_levels)
     is_level = np.int64(levels > 0)
-    state.many = settings.many_thresholds | np.int64((how & RAW) != 0)
+    state.many_thresholds = settings.many_thresholds | np.int64((how & RAW) != 0)
     if how & REFINE:
         refine_threshold(evaluation.values, rows, n, n_stats, settings, scratch, state)
         return
@@ -140,7 +141,7 @@ def score_candidate(context, programs, p, k, how, n, n_stats):
             programs, p, length, buffer, n_columns, n, users, evaluation.stack, evaluation.operands
         )
     values = buffer if how & FROM_BUFFER else evaluation.values
-    if how & AGAIN:
+    if how & SAME_THRESHOLD:
         state.threshold = candidate_scores.thresholds[k]
         score = score_at(
             values,
@@ -159,35 +160,35 @@ def score_candidate(context, programs, p, k, how, n, n_stats):
         score = score_values(
             values, row, rows, n, n_stats, settings, scratch, levels, state.best_score, state
         )
-    note_score(programs, p, k, score, is_level, candidate_scores, state)
+    record_score(programs, p, k, score, is_level, candidate_scores, state)
 
 
 @kernel
 def search_stepwise(context, n, n_stats):
-    """Build programs symbol by symbol, each symbol the next one of the best completion so far.
+    """Build programs symbol by symbol, each symbol taken from the best completion so far.
 
     `step` completes the prefix once before each symbol, `look_ahead` once for every valid
-    successor. Simulations repeat until the budget of score calls is spent. Other kernels call this
+    successor. This repeats until the budget is spent. Other kernels call this
     one by address; the rows' columns are in the buffer.
     """
-    settings, state, grammar, found = (
+    settings, state, grammar, candidates = (
         context.settings,
         context.state,
         context.grammar,
-        context.buffers.found,
+        context.buffers.candidates,
     )
     candidate_scores = context.buffers.candidate_scores
-    programs, budget = found.programs, settings.budget
+    programs, budget = candidates.programs, settings.budget
     width = programs.shape[1]
-    # The slot after the candidates holds the best program of the simulation.
+    # The entry after the candidates holds the best program of the current repetition.
     chosen = np.int64(programs.shape[0] - 1)
-    forget_programs(found.seen, state)
+    forget_programs(candidates.seen, state)
     while not spent(budget, state):
         best_score = WORST
         has_best = False
         d = np.int64(0)
         while d < width and not spent(budget, state):
-            before = np.int64(0) if d == 0 else np.int64(found.visited[chosen, d - 1])
+            before = np.int64(0) if d == 0 else np.int64(candidates.visited[chosen, d - 1])
             rounds = 1
             if settings.strategy == LOOK_AHEAD:
                 rounds = grammar.n_distinct[before]
@@ -195,16 +196,16 @@ def search_stepwise(context, n, n_stats):
                 k = state.scored
                 state.grammar_state = before
                 copy_program(programs, chosen, programs, k, d)
-                copy_program(found.visited, chosen, found.visited, k, d)
-                length = write_candidate(k, d, which, settings, grammar, found, state)
+                copy_program(candidates.visited, chosen, candidates.visited, k, d)
+                length = write_candidate(k, d, which, settings, grammar, candidates, state)
                 state.tries += 1
-                if not seen_before(found.seen, fingerprint(programs, k, length), state):
+                if not seen_before(candidates.seen, fingerprint(programs, k, length), state):
                     call_kernel(settings.scorer, (context, programs, k, k, FROM_BUFFER, n, n_stats))
                     if candidate_scores.scores[k] > best_score or not has_best:
                         best_score = candidate_scores.scores[k]
                         has_best = True
                         copy_program(programs, k, programs, chosen, width)
-                        copy_program(found.visited, k, found.visited, chosen, width)
+                        copy_program(candidates.visited, k, candidates.visited, chosen, width)
                 if spent(budget, state):
                     break
             if not has_best or programs[chosen, d] == op.END:
@@ -214,7 +215,7 @@ def search_stepwise(context, n, n_stats):
 
 @kernel(inline=True)
 def search_columns(context, start, n, n_stats):
-    """Score raw columns, drawn without replacement; constant ones do not count."""
+    """Score `n_raw` raw columns, drawn without replacement; those without a split do not count."""
     settings, state, candidate_scores, evaluation = (
         context.settings,
         context.state,
@@ -222,7 +223,7 @@ def search_columns(context, start, n, n_stats):
         context.buffers.evaluation,
     )
     zero = np.int64(0)
-    programs, order = context.buffers.found.programs, context.buffers.found.order
+    programs, order = context.buffers.candidates.programs, context.buffers.candidates.order
     remaining = np.int64(context.columns.shape[0])
     for column in range(remaining):
         order[column] = column
@@ -246,7 +247,7 @@ def search_columns(context, start, n, n_stats):
 def choose_survivors(scores, order, count, kept):
     """Move the `kept` highest-scoring of the first `count` entries of the order to its front.
 
-    Quickselect: the part that the last survivor is in is parted again until it is known.
+    Quickselect: only the side that contains the last survivor is partitioned again.
     """
     low, high = np.int64(0), count - 1
     while low < high:
@@ -271,11 +272,11 @@ def choose_survivors(scores, order, count, kept):
 
 @kernel
 def score_programs(context, programs, n, n_stats, refines, scores):
-    """Score each program by itself; a non-zero `stop[0]` leaves the rest without a score.
+    """Score each program independently; after a non-zero `stop[0]` the rest score WORST.
 
-    Only the columns that a program names are looked at, a part of the rows at a time: the rows
-    must be prepared in `context.rows`, and no array is as wide as the table. Where it `refines`,
-    thresholds are looked for ever closer, since bins are coarse.
+    Only the columns of a program are read, a chunk of rows at a time, so no array is as wide as the
+    table. The rows must be prepared in `context.rows`. If it `refines`, thresholds are refined,
+    since bins are coarse.
     """
     zero = np.int64(0)
     settings, state, candidate_scores = (

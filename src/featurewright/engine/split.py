@@ -1,16 +1,16 @@
-"""Score one candidate at one node: the best threshold, one random threshold, or one level."""
+"""Score one candidate at one node: by its best threshold, a random threshold, or a level."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from featurewright.engine.binning import (
-    CLUMPED_ROWS,
+    ADAPTIVE_MIN_ROWS,
+    adaptive_codes,
     add_to_bins,
     bin_edges,
     clipped_range,
-    clump_codes,
-    find_clumps,
+    find_dense_spans,
     find_mass,
     has_code,
     key_codes,
@@ -22,7 +22,12 @@ from featurewright.engine.binning import (
     value_range,
 )
 from featurewright.engine.boundaries import best_of_bins, choose_boundary
-from featurewright.engine.buffers import EXACT_ROWS, MANY_STATISTICS, MAX_BINS, THRESHOLDS
+from featurewright.engine.buffers import (
+    MAX_BINS,
+    MAX_EXACT_ROWS,
+    N_THRESHOLDS,
+    SPARSE_MIN_STATISTICS,
+)
 from featurewright.engine.compiler import kernel
 from featurewright.engine.criteria import (
     MISSING_ALONE,
@@ -31,43 +36,47 @@ from featurewright.engine.criteria import (
     score_boundaries,
     score_boundary,
 )
-from featurewright.engine.fast_path import is_quick, score_quickly
+from featurewright.engine.fast_path import score_fast, takes_fast_path
 from featurewright.engine.missing import missing_stands_alone, score_with_missing
 from featurewright.engine.packed import fill_packed
 from featurewright.engine.random import draw_below, draw_unit, next_bits
-from featurewright.engine.sparse_columns import find_rare, score_rare
+from featurewright.engine.sparse_columns import find_sparse_rows, score_sparse
 from featurewright.engine.sums import (
     add_left,
     add_left_of_each,
+    copy_totals,
     count_up_to,
     enough_rows,
     known_totals,
     separates,
     stratum_size,
     sum_left,
-    take_totals,
     threshold_place,
 )
 
-ZOOMS = 5  # times a threshold is looked for, ever closer
+MAX_ZOOMS = 5  # times a threshold is refined
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
 
 
 @kernel
 def score_missing_alone(values, row, rows, n, n_stats, settings, scratch, state):
-    """Score parting the rows whose value is missing from all others."""
+    """Score the split between known and missing values."""
     total, left, by_class = scratch.total, scratch.left, settings.by_class
     known_totals(values, row, rows, n, n_stats, by_class, total)
     for p in range(n_stats + 1):
         left[p, 0] = total[p]
         total[p] = rows.totals[p]
-    part, weight = left[n_stats, 0], total[n_stats]
+    known_weight, weight = left[n_stats, 0], total[n_stats]
     known = np.int64(0)
     for i in range(np.uint64(n)):
         known += np.int64(values[np.uint64(row), i] == values[np.uint64(row), i])
     enough = known >= rows.summary.min_rows and n - known >= rows.summary.min_rows
-    if not enough or part <= rows.summary.min_weight or weight - part <= rows.summary.min_weight:
+    if (
+        not enough
+        or known_weight <= rows.summary.min_weight
+        or weight - known_weight <= rows.summary.min_weight
+    ):
         return WORST
     state.perfect = 0
     if by_class and n_stats == 2:
@@ -81,12 +90,12 @@ def score_missing_alone(values, row, rows, n, n_stats, settings, scratch, state)
 
 @kernel
 def score_at(values, row, rows, n, n_stats, settings, scratch, threshold, is_level, missing, state):
-    """Score the split at one given threshold or level; WORST when it is not allowed."""
+    """Score the split at a given threshold or level; WORST if it is not allowed."""
     if threshold == MISSING_ALONE:
         return score_missing_alone(values, row, rows, n, n_stats, settings, scratch, state)
     by_class = settings.by_class
     total, left = scratch.total, scratch.left
-    take_totals(values, row, rows, n, n_stats, by_class, missing, total)
+    copy_totals(values, row, rows, n, n_stats, by_class, missing, total)
     add_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, np.int64(0))
     state.perfect = 0
     weight = left[n_stats, 0]
@@ -137,7 +146,7 @@ def fill_bins(rows, n, n_stats, settings, scratch, n_bins):
 
 @kernel(inline=True)
 def draw_threshold(values, row, n, is_level, state):
-    """Draw a threshold between the extremes, or the level of a random row."""
+    """Return a uniform threshold between the extremes, or the level of a random row."""
     if is_level:
         level = values[row, draw_below(state, n)]
         while level != level:
@@ -150,10 +159,10 @@ def draw_threshold(values, row, n, is_level, state):
 
 @kernel(inline=False)
 def put_into_bins(values, row, n, scratch, n_levels, state):
-    """Give every value its bin; return the number of bins, a multiple of four.
+    """Code every value by its bin; return the number of bins, a multiple of four.
 
-    The state then tells whether any value is missing. With more levels than bins, a random window
-    of the levels is tested; `state.low` is the first.
+    `state.missing` is set to whether any value is missing. With more levels than bins, a random
+    window of the levels is tested; `state.low` is the first.
     """
     if n_levels > 0:
         first = np.int64(0)
@@ -164,21 +173,21 @@ def put_into_bins(values, row, n, scratch, n_levels, state):
         level_codes(values, row, n, first, n_bins, scratch.codes)
         state.missing = has_code(scratch.codes, n, n_bins)
         return n_bins
-    if n <= EXACT_ROWS:
+    if n <= MAX_EXACT_ROWS:
         n_bins = (n + 3) // 4 * 4
         rank_codes(values, row, n, n_bins, scratch.ranks, scratch.codes)
         state.missing = has_code(scratch.codes, n, n_bins)
         return n_bins
     state.missing = np.int64(clipped_range(values, row, n, state))
-    # Ratios and products have long tails: equal parts would put nearly all rows into one bin.
+    # Ratios and products have long tails: bins of equal width would put most rows into one bin.
     if find_mass(values, row, n, state):
         tail_codes(values, row, n, state, np.int64(MAX_BINS), scratch.codes)
         return MAX_BINS
     n_marks = 0
-    if n >= CLUMPED_ROWS and state.low < state.high:
-        n_marks = find_clumps(values, row, n, state, scratch.marks)
+    if n >= ADAPTIVE_MIN_ROWS and state.low < state.high:
+        n_marks = find_dense_spans(values, row, n, state, scratch.marks)
     if n_marks > 0:
-        clump_codes(
+        adaptive_codes(
             values, row, n, state, scratch.marks, n_marks, np.int64(MAX_BINS), scratch.codes
         )
     else:
@@ -188,10 +197,10 @@ def put_into_bins(values, row, n, scratch, n_levels, state):
 
 @kernel
 def try_thresholds(values, row, rows, n, n_stats, settings, scratch, state):
-    """Score the values of a few rows as thresholds: enough to compare candidates by.
+    """Score the values of a few rows as thresholds, which is enough to compare candidates.
 
-    Rows are a sample of the values, so the thresholds lie where the rows do. The smallest value is
-    always one: with two values, or many zeros, it is the one that matters.
+    The thresholds are a sample of the values, so they lie where the rows do. The smallest value is
+    always one of them: with two values, or many zeros, it is usually the best.
     """
     by_class, left, total = settings.by_class, scratch.left, scratch.total
     missing = np.int64(value_range(values, row, n, state))
@@ -199,33 +208,33 @@ def try_thresholds(values, row, rows, n, n_stats, settings, scratch, state):
     state.perfect = 0
     if not state.low < state.high:
         return WORST
-    take_totals(values, row, rows, n, n_stats, by_class, missing, total)
+    copy_totals(values, row, rows, n, n_stats, by_class, missing, total)
     counts = left.shape[0] - 1
     if rows.summary.min_rows > 1:
         total[counts] = np.float32(count_up_to(values, row, n, state.high))
-    bits, part = next_bits(state), stratum_size(n, np.int64(THRESHOLDS))
-    for t in range(THRESHOLDS):
-        threshold = state.low if t == 0 else values[row, threshold_place(t, part, bits)]
-        # Nothing is right of the largest value, though rounded sums may differ by a little.
+    bits, stratum = next_bits(state), stratum_size(n, np.int64(N_THRESHOLDS))
+    for t in range(N_THRESHOLDS):
+        threshold = state.low if t == 0 else values[row, threshold_place(t, stratum, bits)]
+        # Nothing is right of the largest value, though rounded sums may differ slightly.
         threshold = threshold if threshold < state.high else np.float32(np.nan)
         scratch.tried[t] = threshold
         if rows.summary.min_rows > 1:
             left[counts, t] = np.float32(count_up_to(values, row, n, threshold))
     add_left_of_each(values, row, rows, n, n_stats, by_class, scratch.tried, left)
-    few = np.int64(THRESHOLDS)
+    few = np.int64(N_THRESHOLDS)
     return choose_boundary(rows, n_stats, settings, scratch, few, few, state)
 
 
 @kernel(inline=True)
 def score_values(values, row, rows, n, n_stats, settings, scratch, n_levels, best_so_far, state):
-    """Score a candidate's values, and the split of missing from known where some are missing.
+    """Score a candidate's values, and the split between known and missing values if some are.
 
     That split has an infinite threshold: every known value goes left.
     """
     state.missing = 0
-    if n_levels == 0 and is_quick(rows, n_stats, settings, state.many):
+    if n_levels == 0 and takes_fast_path(rows, n_stats, settings, state.many_thresholds):
         state.missing = np.int64(value_range(values, row, n, state))
-        return score_quickly(values, row, rows, n, n_stats, settings, best_so_far, state)
+        return score_fast(values, row, rows, n, n_stats, settings, best_so_far, state)
     score = score_known(
         values, row, rows, n, n_stats, settings, scratch, n_levels, best_so_far, state
     )
@@ -247,7 +256,7 @@ def score_values(values, row, rows, n, n_stats, settings, scratch, n_levels, bes
 
 @kernel(inline=True)
 def place_threshold(values, row, n, scratch, is_level, state):
-    """Put the threshold, or the level, of the chosen boundary of bins into the state."""
+    """Store the threshold, or level, of the chosen boundary in the state."""
     if is_level:
         state.threshold = state.low + np.float32(state.boundary)
     else:
@@ -256,7 +265,7 @@ def place_threshold(values, row, n, scratch, is_level, state):
 
 @kernel
 def beats_threshold(alone, values, row, rows, n, n_stats, settings, scratch, is_level, state):
-    """Whether parting missing rows scores higher than the threshold with them on a side."""
+    """Whether splitting known from missing rows scores higher than the state's threshold."""
     left, total, by_class, zero = scratch.left, scratch.total, settings.by_class, np.int64(0)
     known_totals(values, row, rows, n, n_stats, by_class, total)
     sum_left(values, row, rows, n, n_stats, by_class, state.threshold, is_level, left, zero)
@@ -267,14 +276,14 @@ def beats_threshold(alone, values, row, rows, n, n_stats, settings, scratch, is_
 
 @kernel(inline=True)
 def score_known(values, row, rows, n, n_stats, settings, scratch, n_levels, best_so_far, state):
-    """Score a candidate's known values: as numbers, or as levels where there are levels.
+    """Score a candidate's known values: as numbers, or as levels if there are levels.
 
-    The state then holds the threshold or level; a best threshold is worked out only where the
-    score beats the best so far, because it costs a pass.
+    The threshold or level is stored in the state; that of bins is computed only if the score beats
+    the best so far, because it takes a pass over the rows.
     """
     is_level = np.int64(n_levels > 0)
     state.threshold = np.float32(np.nan)  # until there is one
-    state.few = 0
+    state.few_thresholds = 0
     if settings.random_threshold:
         missing = np.int64(value_range(values, row, n, state))
         state.missing = missing
@@ -286,18 +295,18 @@ def score_known(values, row, rows, n, n_stats, settings, scratch, n_levels, best
         return score_at(
             values, row, rows, n, n_stats, settings, scratch, drawn, is_level, missing, state
         )
-    if not is_level and not settings.by_class and n_stats >= MANY_STATISTICS:
+    if not is_level and not settings.by_class and n_stats >= SPARSE_MIN_STATISTICS:
         state.missing = np.int64(value_range(values, row, n, state))
         state.perfect = 0
         if not state.low < state.high:
             return WORST
-        n_rare = np.int64(-1)
+        n_sparse = np.int64(-1)
         if not state.missing:
-            n_rare = find_rare(values, row, n, scratch.ranks, state)
-        if n_rare >= 0:
-            return score_rare(values, row, rows, n, n_stats, settings, scratch, n_rare, state)
-    if not is_level and not state.many and n > EXACT_ROWS:
-        state.few = 1
+            n_sparse = find_sparse_rows(values, row, n, scratch.ranks, state)
+        if n_sparse >= 0:
+            return score_sparse(values, row, rows, n, n_stats, settings, scratch, n_sparse, state)
+    if not is_level and not state.many_thresholds and n > MAX_EXACT_ROWS:
+        state.few_thresholds = 1
         score = try_thresholds(values, row, rows, n, n_stats, settings, scratch, state)
         if score > WORST:
             state.threshold = scratch.tried[state.boundary]
@@ -312,22 +321,21 @@ def score_known(values, row, rows, n, n_stats, settings, scratch, n_levels, best
 
 @kernel
 def refine_threshold(values, rows, n, n_stats, settings, scratch, state):
-    """Look for a better threshold than the one a candidate was compared by.
-
-    First among many, then among ever finer ones around the best.
-    """
+    """Refine the threshold of the best candidate: among all bins, then within the best two bins."""
     row, no = np.int64(0), np.int64(0)
-    rows.summary.sums_packed = 0  # sums are not to be rounded here
+    rows.summary.sums_packed = 0  # packed sums are rounded
     n_bins = put_into_bins(values, row, n, scratch, no, state)
-    for _ in range(ZOOMS if settings.many_thresholds else 1):
+    for _ in range(MAX_ZOOMS if settings.many_thresholds else 1):
         fill_bins(rows, n, n_stats, settings, scratch, n_bins)
         score = best_of_bins(rows, n_stats, settings, scratch, n_bins, no, state)
-        # An equally good one lies halfway between two values instead of on one.
+        # One that scores the same is better placed: halfway between two values, not on one.
         if not score >= state.best_score - ROUNDING * abs(state.best_score):
             return
         state.best_score = max(score, state.best_score)
         state.best_threshold = threshold_after(values, row, n, scratch.codes, state.boundary)
-        if n <= EXACT_ROWS or not bin_edges(values, row, n, scratch.codes, state.boundary, state):
+        if n <= MAX_EXACT_ROWS or not bin_edges(
+            values, row, n, scratch.codes, state.boundary, state
+        ):
             return
         n_bins = np.int64(MAX_BINS)
         key_codes(values, row, n, state.low, state.high, n_bins, scratch.codes)

@@ -1,4 +1,4 @@
-"""Sums of the statistics of rows left of a threshold, or on one side of a split."""
+"""Sums of the statistics of the rows left of thresholds or at a level."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def known_totals(values, row, rows, n, n_stats, by_class, total):
     for p in range(n_stats + 1 - by_class):
         start = rows.segments[p] if by_class else 0
         stop = rows.segments[p + 1] if by_class else n
-        part = known_sum(values, row, rows.weights, 0 if by_class else p, start, stop)
-        total[p] = part
-        weight += part
+        subtotal = known_sum(values, row, rows.weights, 0 if by_class else p, start, stop)
+        total[p] = subtotal
+        weight += subtotal
     if by_class:
         total[n_stats] = weight
 
@@ -33,39 +33,39 @@ def sum_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left,
         stop = rows.segments[p + 1] if by_class else n
         at = 0 if by_class else p
         if is_level:
-            part = equal_sum(values, row, rows.weights, at, threshold, start, stop)
+            subtotal = equal_sum(values, row, rows.weights, at, threshold, start, stop)
         else:
-            part = left_sum(values, row, rows.weights, at, threshold, start, stop)
-        left[p, column] = part
-        weight += part
+            subtotal = left_sum(values, row, rows.weights, at, threshold, start, stop)
+        left[p, column] = subtotal
+        weight += subtotal
     if by_class:
         left[n_stats, column] = weight
 
 
 @kernel(inline=True)
 def unpack_left(packed, n_stats, rows, left, column):
-    """Part a packed sum into the classes' weights, into a column."""
+    """Unpack a packed sum into the class weights of a column."""
     bits = rows.summary.class_bits
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     rest = np.uint64(packed)
     weight = _ZERO
     for p in range(n_stats):
-        part = np.float32(np.int64(rest & mask))
-        left[p, column] = part
-        weight += part
+        subtotal = np.float32(np.int64(rest & mask))
+        left[p, column] = subtotal
+        weight += subtotal
         rest = rest >> np.uint64(bits)
     left[n_stats, column] = weight
 
 
 @kernel(inline=True)
 def is_wide(rows):
-    """Whether class weights are packed into 64 bits; 32 bits pay only in the fast path."""
+    """Whether class weights are packed into 64 bits; 32 bits are faster only in the fast path."""
     return rows.summary.class_bits > 0 and not rows.summary.narrow
 
 
 @kernel
 def add_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left, column):
-    """Sum what lies left of one threshold, or at one level, into a column; packed if it can be."""
+    """Sum statistics left of one threshold, or at one level, into a column; packed if possible."""
     if is_wide(rows) and not is_level:
         packed = left_packed(values, row, rows.packed, threshold, n)
         unpack_left(packed, n_stats, rows, left, column)
@@ -75,7 +75,7 @@ def add_left(values, row, rows, n, n_stats, by_class, threshold, is_level, left,
 
 @kernel(inline=True)
 def add_left_of_each(values, row, rows, n, n_stats, by_class, tried, left):
-    """Sum what lies left of each threshold tried into a column of its own."""
+    """Sum statistics left of each threshold tried, one column per threshold."""
     if is_wide(rows):
         left_packed_of_each(values, row, rows.packed, tried, np.int64(0), n, rows.lefts)
         for t in range(tried.shape[0]):
@@ -105,7 +105,7 @@ def count_up_to(values, row, n, threshold):
 
 @kernel(inline=True)
 def enough_rows(values, row, n, threshold, is_level, min_rows):
-    """Tell whether both sides of one threshold or level have enough rows."""
+    """Whether both sides of a threshold or level have at least `min_rows` rows."""
     at = np.uint64(row)
     left, known = np.int64(0), np.int64(0)
     for i in range(np.uint64(n)):
@@ -117,14 +117,14 @@ def enough_rows(values, row, n, threshold, is_level, min_rows):
 
 @kernel(inline=True)
 def separates(left, total, boundary):
-    """Tell whether a boundary separates the only two classes present."""
+    """Whether a boundary separates the only two classes present."""
     a, b = left[0, boundary], left[1, boundary]
     return np.int64((a == _ZERO and b == total[1]) or (b == _ZERO and a == total[0]))
 
 
 @kernel(inline=True)
-def take_totals(values, row, rows, n, n_stats, by_class, missing, total):
-    """Take the node's totals, or those of the rows whose value is known."""
+def copy_totals(values, row, rows, n, n_stats, by_class, missing, total):
+    """Store the node's totals, or those of the known rows if some values are `missing`."""
     if missing:
         known_totals(values, row, rows, n, n_stats, by_class, total)
     else:
@@ -146,7 +146,7 @@ def left_sum(values, row, weights, weight_row, threshold, start, stop):
 
 @kernel
 def left_sums(values, row, weights, weight_row, tried, start, stop, left, p):
-    """Do what `left_sum` does for all thresholds tried, into row p; values are read once."""
+    """Compute `left_sum` for all thresholds tried into row p, reading values once."""
     row, weight_row, first = np.uint64(row), np.uint64(weight_row), np.uint64(start)
     t0, t1, t2, t3 = tried[0], tried[1], tried[2], tried[3]
     t4, t5, t6, t7 = tried[4], tried[5], tried[6], tried[7]
@@ -171,7 +171,7 @@ def left_sums(values, row, weights, weight_row, tried, start, stop, left, p):
 def left_packed(values, row, packed, threshold, n):
     """Sum the packed weights of the rows whose value does not exceed the threshold.
 
-    Each class has bits of its own in a packed weight: one sum counts all classes.
+    Each class has separate bits in a packed weight, so one sum counts all classes.
     """
     row = np.uint64(row)
     total = np.int64(0)
@@ -184,7 +184,7 @@ def left_packed(values, row, packed, threshold, n):
 
 @kernel(inline=True)
 def left_narrow(values, row, narrow, threshold, n):
-    """Do what `left_packed` does with weights packed into 32 bits."""
+    """Compute `left_packed` of weights packed into 32 bits."""
     row = np.uint64(row)
     total = np.uint32(0)
     for i in range(np.uint64(padded(n))):
@@ -196,7 +196,7 @@ def left_narrow(values, row, narrow, threshold, n):
 
 @kernel
 def left_packed_of_each(values, row, packed, tried, first, n, lefts):
-    """Do what `left_packed` does for eight thresholds; values and weights are read once."""
+    """Compute `left_packed` for eight thresholds, reading values and weights once."""
     row, k, no = np.uint64(row), np.uint64(first), np.int64(0)
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     t0, t1, t2, t3 = tried[k], tried[k + one], tried[k + two], tried[k + three]
@@ -221,7 +221,7 @@ def left_packed_of_each(values, row, packed, tried, first, n, lefts):
 
 @kernel
 def left_narrow_of_each(values, row, narrow, tried, first, n, lefts):
-    """Do what `left_packed_of_each` does with weights packed into 32 bits."""
+    """Compute `left_packed_of_each` of weights packed into 32 bits."""
     row, k, no = np.uint64(row), np.uint64(first), np.uint32(0)
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     t0, t1, t2, t3 = tried[k], tried[k + one], tried[k + two], tried[k + three]
@@ -246,16 +246,16 @@ def left_narrow_of_each(values, row, narrow, tried, first, n, lefts):
 
 @kernel(inline=True)
 def stratum_size(n, count):
-    """Give the rows in one of so many equal parts, times 2**16."""
+    """Return the rows per stratum if n rows are divided into `count` strata, times 2**16."""
     return (np.uint64(n) << np.uint64(16)) // np.uint64(count)
 
 
 @kernel(inline=True)
-def threshold_place(t, part, bits):
-    """Choose the row whose value is the t-th threshold: a random one of its part of the rows."""
+def threshold_place(t, stratum, bits):
+    """Return the row whose value is the t-th threshold: a random row of the t-th stratum."""
     jitter = (bits >> np.uint64(t)) & np.uint64(0xFFFF)
-    whole = part >> np.uint64(16)
-    return (np.uint64(t) * part + jitter * whole) >> np.uint64(16)
+    stratum_rows = stratum >> np.uint64(16)
+    return (np.uint64(t) * stratum + jitter * stratum_rows) >> np.uint64(16)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Run compiled work in threads, give up at a deadline, and let Ctrl-C through."""
+"""Run compiled tasks in threads with a deadline and prompt interruption by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
 
-_TICK = 0.1  # seconds between looks at the clock and at the keyboard
+_POLL_SECONDS = 0.1  # between checks of the deadline and for interrupts
 
 
 class Halt:
-    """A flag that growing trees look at before each node, and the deadline that raises it."""
+    """A flag that growing trees check before each node, and the deadline that sets it."""
 
     def __init__(self, max_time: float | None = None) -> None:
         self.flag = np.zeros(1, np.int64)
         self._end = None if max_time is None else time.monotonic() + max_time
 
     def raise_flag(self) -> None:
-        """Make all growing stop at the next node."""
+        """Stop all growing trees before their next node."""
         self.flag[0] = 1
 
     @property
@@ -41,17 +41,17 @@ class Halt:
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep matrix products in the threads that ask for them.
+    """Return a context in which BLAS uses one thread.
 
-    Parting small products among threads costs more than it gains, and much more on a busy machine.
-    Called where work begins, never inside its threads.
+    Dividing small matrix products among threads takes longer than computing them, most of all on a
+    busy machine. To be entered before threads are started, never inside them.
     """
     return _libraries().limit(limits=1, user_api="blas")
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Find the libraries of matrix products: looking for them takes longer than a small product."""
+    """Return the BLAS libraries; cached, because the lookup takes longer than a small product."""
     return ThreadpoolController()
 
 
@@ -62,22 +62,22 @@ def run_in_threads(
     halt: Halt | None = None,
     on_done: Callable[[int], None] | None = None,
 ) -> list[Result | None]:
-    """Run tasks in threads and give their results in order.
+    """Run tasks in threads and return their results in order.
 
-    When the deadline passes, the flag goes up and tasks not begun are dropped: their results are
-    None. The first task always runs to some result. An exception or Ctrl-C raises the flag too, so
-    that running tasks end at once.
+    When the deadline passes, the flag is set and tasks not started are dropped: their results are
+    None. The first task always has a result. An exception or Ctrl-C sets the flag too, so that
+    running tasks end soon.
 
     Parameters
     ----------
     tasks : sequence of callables
-        The work; each releases the interpreter lock.
+        Each releases the global interpreter lock.
     n_threads : int
-        How many run at once.
+        Number of tasks that run at a time.
     halt : Halt, optional
         The flag and the deadline.
     on_done : callable, optional
-        Called with the number of tasks done.
+        Called with the number of finished tasks.
     """
     if n_threads <= 1 and (halt is None or not _must_watch(halt)):
         return _one_by_one(tasks, on_done)
@@ -96,7 +96,7 @@ def run_in_threads(
                     running[pool.submit(tasks[number])] = number
                 if not running:
                     break
-                finished, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
+                finished, _ = wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
                 if halt.time_is_up:
                     halt.raise_flag()
                 for future in finished:
@@ -113,14 +113,14 @@ def run_in_threads(
 
 
 def _must_watch(halt: Halt) -> bool:
-    """Tell whether someone must stay awake: for a deadline, or for Ctrl-C in the main thread."""
+    """Whether this thread must poll: for a deadline, or for Ctrl-C in the main thread."""
     return halt.has_deadline or threading.current_thread() is threading.main_thread()
 
 
 def _one_by_one(
     tasks: Sequence[Callable[[], Result]], on_done: Callable[[int], None] | None
 ) -> list[Result | None]:
-    """Run tasks in this thread."""
+    """Run tasks one after the other in this thread."""
     results: list[Result | None] = []
     for task in tasks:
         results.append(task())

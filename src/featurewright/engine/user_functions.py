@@ -1,4 +1,4 @@
-"""Compile user operators, so that kernels can call them by address."""
+"""Compile user operators to functions that kernels call by address."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from featurewright.expressions import Operator
 
 
-@lru_cache(maxsize=256)  # a grid search fits the same operators again and again
+@lru_cache(maxsize=256)  # a grid search fits the same operators repeatedly
 def compile_operator(operator: Operator, width: Any) -> Any:
     """Compile an operator's function for one float width.
 
@@ -37,8 +37,8 @@ def compile_operator(operator: Operator, width: Any) -> Any:
     function = operator.function
     arguments = [width] * operator.arity
     try:
-        # Functions of the math module and many ufuncs are known to numba as they are. Others divide
-        # as Python does: NumPy's way, 1 // 0 is 0 and 1 / 0 > 1 is true, where both are missing.
+        # Numba knows functions of the math module and many ufuncs. Others divide as Python does:
+        # with NumPy's rules 1 // 0 would be 0 and 1 / 0 > 1 true, but both must be missing.
         scalar = numba.njit(error_model="python")(function) if isfunction(function) else function
         wrapper = _wrap(operator.arity, scalar, width, as_truth=operator.output == Boolean)
         return numba.cfunc(width(*arguments))(wrapper)
@@ -51,21 +51,21 @@ def compile_operator(operator: Operator, width: Any) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """Pick the line of a compiler's report that tells why."""
+    """Return the line of a compiler error that states the reason."""
     lines = [line.strip() for line in str(error).splitlines()]
-    told = [
+    reasons = [
         line for line in lines if line and not line.startswith(("Failed in", "During:", "File"))
     ]
-    return told[0].rstrip(".:") if told else "no reason given"
+    return reasons[0].rstrip(".:") if reasons else "no reason given"
 
 
 def _wrap(arity: int, scalar: Any, width: Any, *, as_truth: bool) -> Any:
-    """Give a function of so many arguments that returns a float, NaN where the user's fails."""
+    """Return a function of `arity` arguments that returns a float, NaN if the user's raises."""
     missing = np.nan
 
     def settle(value):
         number = width(value)
-        # What is not finite stays as it is, so that it becomes missing and not true.
+        # Values that are not finite are kept, so that they become missing instead of true.
         return width(number != 0) if as_truth and np.isfinite(number) else number
 
     settle = numba.njit(settle)
@@ -73,7 +73,7 @@ def _wrap(arity: int, scalar: Any, width: Any, *, as_truth: bool) -> Any:
     def one(a):
         try:
             return settle(scalar(a))
-        except Exception:  # numba knows no other kind
+        except Exception:  # the only class that numba can catch
             return missing
 
     def two(a, b):
@@ -100,7 +100,7 @@ def _wrap(arity: int, scalar: Any, width: Any, *, as_truth: bool) -> Any:
 class CompiledOperators:
     """The compiled user operators of one fit, for both float widths.
 
-    Addresses do not survive a process: they are made anew after unpickling.
+    Addresses are valid in one process only, so functions are compiled again after unpickling.
     """
 
     def __init__(self, operators: Sequence[Operator]) -> None:
@@ -111,7 +111,7 @@ class CompiledOperators:
         }
 
     def functions(self, dtype: Any) -> UserFunctions:
-        """Give the addresses and arities for a float width."""
+        """Return the addresses and arities for a float width."""
         compiled = self._functions[np.dtype(dtype).type]
         return UserFunctions(
             np.array([f.address for f in compiled], np.int64),

@@ -1,4 +1,4 @@
-"""Search a node with operators drawn by weights that are learned along the path to the node."""
+"""Search a node with operators drawn by weights that are learned on the path to the node."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from featurewright.expressions.builtin import IS
 from featurewright.expressions.opcodes import END, FIRST_USER
 from featurewright.expressions.operators import BuiltInOperator
 
-OPERAND_DRAWS = 8  # operands drawn for one operator until they make something new
+OPERAND_DRAWS = 8  # attempts to draw new operands for one operator
 
 _CATEGORY = 2  # the last domain
 
 
 def begin_tree(operator_weights: OperatorWeights, programs: np.ndarray) -> OperatorWeights:
-    """Give a tree whose programs go to this array room to learn weights in, equal at the root."""
+    """Return operator weights for a new tree with the given program array, equal at the root."""
     capacity, n_operators = len(programs), len(operator_weights.opcodes)
     shape = (capacity, n_operators)
     return operator_weights._replace(
@@ -43,9 +43,9 @@ def begin_tree(operator_weights: OperatorWeights, programs: np.ndarray) -> Opera
         parents=np.full(capacity, -1, np.int64),
         programs=programs,
         node=np.zeros(1, np.int64),
-        barred=np.zeros(max(1, len(operator_weights.by_domain)), np.uint8),
-        above=np.empty(capacity, np.int64),
-        kinds=np.empty(capacity, np.int64),
+        excluded=np.zeros(max(1, len(operator_weights.by_domain)), np.uint8),
+        ancestors=np.empty(capacity, np.int64),
+        ancestor_domains=np.empty(capacity, np.int64),
     )
 
 
@@ -59,20 +59,20 @@ def make_operator_weights(
     learns: bool = True,
     max_order: int = 1,
 ) -> OperatorWeights:
-    """List operators and columns.
+    """Return operators and columns as arrays, without the weights of a tree.
 
     Parameters
     ----------
     opcodes, outputs, swaps : int64[operators]
         As in `OperatorWeights`.
     inputs : int64[operators, operands]
-        Domains of the operands, -1 behind the last.
+        Domains of the operands, padded with -1.
     domains : int8[columns]
         Domain of each column.
     """
     of_kind = [int((domains == kind).sum()) for kind in range(_CATEGORY + 1)]
     ends = np.cumsum(of_kind)
-    # A number may be a Boolean too; the other domains accept their own kind alone.
+    # A numeric operand may be Boolean; the other domains accept only themselves.
     return OperatorWeights.empty()._replace(
         opcodes=np.ascontiguousarray(opcodes, np.int64),
         arities=(inputs >= 0).sum(axis=1).astype(np.int64),
@@ -88,16 +88,16 @@ def make_operator_weights(
 
 
 @kernel(inline=True)
-def pass_on(operator_weights, node, child):
-    """Let a new node begin with its parent's weights."""
+def inherit_weights(operator_weights, node, child):
+    """Copy a parent's weights to a new node."""
     operator_weights.parents[child] = node
     for k in range(operator_weights.weights.shape[1]):
         operator_weights.weights[child, k] = operator_weights.weights[node, k]
 
 
 @kernel
-def order_of(programs, k, users, stack):
-    """Count the operators on top of one another in a program."""
+def nesting_depth(programs, k, users, stack):
+    """Return the nesting depth of operators in a program."""
     top = 0
     for d in range(programs.shape[1]):
         symbol = np.int64(programs[k, d])
@@ -121,37 +121,38 @@ def order_of(programs, k, users, stack):
 
 
 @kernel
-def look_above(operator_weights, n_levels, users, stack):
-    """Note what was chosen on the path to the node; give the features that may be operands.
+def find_path_features(operator_weights, n_levels, users, stack):
+    """Find the features chosen by ancestors; return the number of those that may be operands.
 
-    A raw column is barred from being chosen again. A category is not: another of its levels is
-    another test, and the same one cannot part what it has parted.
+    A raw column chosen before is excluded from being chosen again. A category is not, because its
+    other levels are different tests.
     """
-    for place in range(operator_weights.barred.shape[0]):
-        operator_weights.barred[place] = 0
+    for place in range(operator_weights.excluded.shape[0]):
+        operator_weights.excluded[place] = 0
     count = np.int64(0)
     node = operator_weights.parents[operator_weights.node[0]]
     while node >= 0:
         length = program_length(operator_weights.programs, node)
         column = np.int64(operator_weights.programs[node, 0])
         if length == 1:
-            operator_weights.barred[column] = np.uint8(n_levels[column] == 0)
+            operator_weights.excluded[column] = np.uint8(n_levels[column] == 0)
         elif (
-            order_of(operator_weights.programs, node, users, stack) < operator_weights.max_order[0]
+            nesting_depth(operator_weights.programs, node, users, stack)
+            < operator_weights.max_order[0]
         ):
             opcode = symbol_opcode(np.int64(operator_weights.programs[node, length - 1]))
             for k in range(operator_weights.opcodes.shape[0]):
                 if operator_weights.opcodes[k] == opcode:
-                    operator_weights.kinds[count] = operator_weights.outputs[k]
-            operator_weights.above[count] = node
+                    operator_weights.ancestor_domains[count] = operator_weights.outputs[k]
+            operator_weights.ancestors[count] = node
             count += 1
         node = operator_weights.parents[node]
     return count
 
 
 @kernel
-def was_chosen(operator_weights, programs, k):
-    """Tell whether a program was chosen on the path to the node."""
+def is_on_path(operator_weights, programs, k):
+    """Whether a program was chosen by an ancestor of the node."""
     node = operator_weights.parents[operator_weights.node[0]]
     while node >= 0:
         d = 0
@@ -165,7 +166,7 @@ def was_chosen(operator_weights, programs, k):
 
 @kernel
 def draw_operator(weights, node, state):
-    """Draw an operator by cumulative weight."""
+    """Draw an operator with probability proportional to its weight."""
     count = weights.shape[1]
     whole = 0.0
     for k in range(count):
@@ -179,54 +180,56 @@ def draw_operator(weights, node, state):
 
 
 @kernel(inline=True)
-def accepted(kind, domain):
-    """Tell whether a feature of a kind may stand where a domain is required."""
+def is_accepted(kind, domain):
+    """Whether a feature of domain `kind` is accepted as an operand of a domain."""
     return kind == domain or (domain == 0 and kind == 1)
 
 
 @kernel(inline=True)
-def count_choices(operator_weights, domain, n_above):
-    """Count what an operand of a domain can be: columns, and features from above."""
+def count_choices(operator_weights, domain, n_ancestors):
+    """Return the number of possible operands of a domain: columns and features of ancestors."""
     choices = operator_weights.last[domain] - operator_weights.first[domain]
-    for place in range(n_above):
-        choices += np.int64(accepted(operator_weights.kinds[place], domain))
+    for place in range(n_ancestors):
+        choices += np.int64(is_accepted(operator_weights.ancestor_domains[place], domain))
     return choices
 
 
 @kernel(inline=True)
-def take_operand(operator_weights, domain, choice, n_above):
-    """Give an operand by its number: a column, or -1 minus a node above."""
+def take_operand(operator_weights, domain, choice, n_ancestors):
+    """Return the operand of a choice: a column, or -1 minus an ancestor node."""
     columns = operator_weights.last[domain] - operator_weights.first[domain]
     if choice < columns:
         return operator_weights.by_domain[operator_weights.first[domain] + choice]
     choice -= columns
-    for place in range(n_above):
-        if accepted(operator_weights.kinds[place], domain):
+    for place in range(n_ancestors):
+        if is_accepted(operator_weights.ancestor_domains[place], domain):
             if choice == 0:
-                return -1 - operator_weights.above[place]
+                return -1 - operator_weights.ancestors[place]
             choice -= 1
     return np.int64(0)
 
 
 @kernel(inline=True)
-def comes_later(x, y):
-    """Tell whether operand x stands behind y: columns by number, then features from the root on."""
+def is_after(x, y):
+    """Whether operand x is after y: columns by number, then features from the root on."""
     if (x < 0) != (y < 0):
         return x < 0
     return (y > x) if x < 0 else (x > y)
 
 
 @kernel
-def write_expression(operator_weights, operator, n_above, n_levels, programs, k, operands, state):
-    """Write the operator on random operands as the k-th program; give its length, 0 for none.
+def write_expression(
+    operator_weights, operator, n_ancestors, n_levels, programs, k, operands, state
+):
+    """Write an operator on random operands as the k-th program; return its length, 0 if impossible.
 
-    No operand is the same as the one before it. `operands` has room for them.
+    Consecutive operands differ. `operands` is a scratch array.
     """
     arity = operator_weights.arities[operator]
     before = np.int64(-1)
     for a in range(arity):
         domain = operator_weights.inputs[operator, a]
-        choices = count_choices(operator_weights, domain, n_above)
+        choices = count_choices(operator_weights, domain, n_ancestors)
         repeated = a > 0 and domain == operator_weights.inputs[operator, a - 1]
         if choices - np.int64(repeated) < 1:
             return np.int64(0)
@@ -234,12 +237,8 @@ def write_expression(operator_weights, operator, n_above, n_levels, programs, k,
         if repeated and choice >= before:
             choice += 1
         before = choice
-        operands[a] = take_operand(operator_weights, domain, choice, n_above)
-    if (
-        operator_weights.swaps[operator] == 1
-        and arity == 2
-        and comes_later(operands[0], operands[1])
-    ):
+        operands[a] = take_operand(operator_weights, domain, choice, n_ancestors)
+    if operator_weights.swaps[operator] == 1 and arity == 2 and is_after(operands[0], operands[1]):
         operands[0], operands[1] = operands[1], operands[0]
     length = np.int64(0)
     for a in range(arity):
@@ -264,7 +263,7 @@ def write_expression(operator_weights, operator, n_above, n_levels, programs, k,
 
 @kernel
 def gain_unit(rows, n, n_stats, settings):
-    """Give what scores are divided by: the weight, or the sum of squares; ratios stay."""
+    """Return the unit of gains: the weight, or the sum of squares; 1 for ratios."""
     criterion = settings.criterion
     if criterion in (NORMALIZED, RATIO):
         return 1.0
@@ -280,7 +279,7 @@ def gain_unit(rows, n, n_stats, settings):
 
 @kernel(inline=True)
 def learn_weights(operator_weights, node):
-    """Multiply the weight of each operator that built something by exp(-1 / (1 + mean gain))."""
+    """Multiply the weight of each operator with candidates by exp(-1 / (1 + mean gain))."""
     weights, gains, counts = (
         operator_weights.weights,
         operator_weights.gains,
@@ -301,30 +300,30 @@ def learn_weights(operator_weights, node):
 def search_weighted(context, n, n_stats):
     """Score raw columns, then expressions of one operator on random operands, and learn weights.
 
-    Raw columns come first because of two candidates that score alike the first one stays. Other
-    kernels call this one by address; the rows' columns are in the buffer.
+    Raw columns come first, because the first of two equal candidates is kept. Other kernels call
+    this one by address; the rows' columns are in the buffer.
     """
     rows, settings, state, users = context.rows, context.settings, context.state, context.users
-    found, candidate_scores, evaluation, operator_weights = (
-        context.buffers.found,
+    candidates, candidate_scores, evaluation, operator_weights = (
+        context.buffers.candidates,
         context.buffers.candidate_scores,
         context.buffers.evaluation,
         context.buffers.operator_weights,
     )
-    programs, budget, n_levels = found.programs, settings.budget, context.grammar.n_levels
+    programs, budget, n_levels = candidates.programs, settings.budget, context.grammar.n_levels
     zero, node = np.int64(0), operator_weights.node[0]
-    n_above = look_above(operator_weights, n_levels, users, evaluation.stack)
+    n_ancestors = find_path_features(operator_weights, n_levels, users, evaluation.stack)
     for d in range(programs.shape[1]):
         programs[0, d] = END
     for column in range(n_levels.shape[0]):
-        if operator_weights.barred[column] != 0 or state.best_perfect != 0:
+        if operator_weights.excluded[column] != 0 or state.best_perfect != 0:
             continue
         programs[0, 0] = column
         call_kernel(settings.scorer, (context, programs, zero, zero, FROM_BUFFER | RAW, n, n_stats))
     state.scored = 0
     if operator_weights.weights.shape[1] == 0:
         return
-    forget_programs(found.seen, state)
+    forget_programs(candidates.seen, state)
     unit = gain_unit(rows, n, n_stats, settings)
     while not spent(budget, state):
         operator = draw_operator(operator_weights.weights, node, state)
@@ -332,17 +331,24 @@ def search_weighted(context, n, n_stats):
             state.tries += 1
             k = state.scored
             length = write_expression(
-                operator_weights, operator, n_above, n_levels, programs, k, evaluation.stack, state
+                operator_weights,
+                operator,
+                n_ancestors,
+                n_levels,
+                programs,
+                k,
+                evaluation.stack,
+                state,
             )
             if length == 0:
                 break
-            if was_chosen(operator_weights, programs, k):
+            if is_on_path(operator_weights, programs, k):
                 continue
-            if seen_before(found.seen, fingerprint(programs, k, length), state):
+            if seen_before(candidates.seen, fingerprint(programs, k, length), state):
                 continue
             call_kernel(settings.scorer, (context, programs, k, k, FROM_BUFFER, n, n_stats))
             operator_weights.counts[node, operator] += 1
-            if candidate_scores.scores[k] > 0 and unit > 0.0:  # what is not a split gains nothing
+            if candidate_scores.scores[k] > 0 and unit > 0.0:  # other candidates have no gain
                 operator_weights.gains[node, operator] += (
                     np.float64(candidate_scores.scores[k]) / unit
                 )
@@ -350,8 +356,8 @@ def search_weighted(context, n, n_stats):
     learn_weights(operator_weights, node)
 
 
-def tells_nothing_new_exchanged(operator: Operator) -> bool:
-    """Whether one order of the operands is enough; x - y and y - x differ in sign alone."""
+def is_symmetric_up_to_sign(operator: Operator) -> bool:
+    """Whether exchanging the operands changes at most the sign, so that one order is enough."""
     return operator.commutative or (
         isinstance(operator, BuiltInOperator) and operator.antisymmetric
     )
@@ -360,11 +366,11 @@ def tells_nothing_new_exchanged(operator: Operator) -> bool:
 def usable_operators(
     operators: Sequence[Operator], domains: npt.NDArray[np.int8], max_order: int = 1
 ) -> tuple[Operator, ...]:
-    """Give the operators that have enough different operands, columns or results of others."""
+    """Return the operators with enough distinct operands: columns or results of operators."""
     available = [Domain(int(domain)) for domain in domains]
     usable: set[Operator] = set()
     for _ in range(max_order):
-        # One result for each operator: what an operator can do on top of itself needs no more.
+        # One result per operator is enough to decide what can be applied to it.
         added = [
             operator.output
             for operator in operators
@@ -376,7 +382,7 @@ def usable_operators(
 
 
 def _has_operands(operator: Operator, available: Sequence[Domain]) -> bool:
-    """Tell whether each operand can be chosen, and differ from the one before it."""
+    """Whether each operand has a choice that differs from the previous operand."""
     for place, domain in enumerate(operator.inputs):
         choices = sum(accepts(domain, given) for given in available)
         repeated = place > 0 and operator.inputs[place - 1] == domain
@@ -392,7 +398,7 @@ def list_operators(
     weighting: bool,
     max_order: int,
 ) -> OperatorWeights:
-    """Turn operators and the domains of columns into the lists that kernels draw from."""
+    """Return the arrays that kernels draw operators and operands from."""
     users = user_operators(operators)
     widest = max((operator.arity for operator in operators), default=1)
     inputs = np.full((len(operators), widest), -1, np.int64)
@@ -402,7 +408,7 @@ def list_operators(
         np.array([operator_opcode(operator, users) for operator in operators], np.int64),
         inputs,
         np.array([operator.output for operator in operators], np.int64),
-        np.array([tells_nothing_new_exchanged(operator) for operator in operators], np.int64),
+        np.array([is_symmetric_up_to_sign(operator) for operator in operators], np.int64),
         domains,
         learns=weighting,
         max_order=max_order,

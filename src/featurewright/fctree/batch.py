@@ -29,7 +29,7 @@ from featurewright.engine.growth import order_rows
 from featurewright.engine.node_search import prepare
 from featurewright.engine.search import score_programs
 from featurewright.engine.threads import Halt, run_in_threads
-from featurewright.engine.weighted import gain_unit, tells_nothing_new_exchanged
+from featurewright.engine.weighted import gain_unit, is_symmetric_up_to_sign
 from featurewright.estimators.base import ConstructiveLearner, some_rows
 from featurewright.estimators.construction import (
     Construction,
@@ -129,7 +129,7 @@ class Candidates:
         if operator.arity == 1:
             return np.ones(len(first), np.int64)
         second = self._columns[operator.inputs[1]]
-        if tells_nothing_new_exchanged(operator):
+        if is_symmetric_up_to_sign(operator):
             return len(second) - np.searchsorted(second, first, side="right")
         return len(second) - np.isin(first, second).astype(np.int64)
 
@@ -175,7 +175,7 @@ class Candidates:
                 yield np.arange(count, dtype=np.int64)
             return
         second = self._columns[operator.inputs[1]]
-        once = tells_nothing_new_exchanged(operator)
+        once = is_symmetric_up_to_sign(operator)
         for column in chosen:
             yield second[second > column] if once else second[second != column]
 

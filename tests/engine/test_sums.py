@@ -1,4 +1,4 @@
-"""Weights left of thresholds equal their one-line versions."""
+"""Sums of weights left of thresholds equal their one-line versions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.engine.arguments import as_values
 from tests.engine.test_binning import columns, with_missing
-from tests.engine.workbench import as_values
 
-from featurewright.engine.buffers import LANES, MAX_BINS, THRESHOLDS
+from featurewright.engine.buffers import LANES, MAX_BINS, N_THRESHOLDS
 from featurewright.engine.sums import (
     equal_sum,
     known_sum,
@@ -34,12 +34,12 @@ def test_sums_of_sides(x, data):
     part, w = x[start:stop], weights[1, start:stop]
     values = as_values(x)
     assert left_sum(values, 0, weights, 1, at, start, stop) == w[part <= at].sum()
-    tried = np.append(np.resize(x, THRESHOLDS - 1), at).astype(np.float32)  # NaN among them
+    tried = np.append(np.resize(x, N_THRESHOLDS - 1), at).astype(np.float32)  # NaN among them
     left = np.full((3, MAX_BINS), 7, np.float32)
     left_sums(values, 0, weights, 1, tried, start, stop, left, 2)
-    assert left[2, :THRESHOLDS].tolist() == [w[part <= t].sum() for t in tried]
+    assert left[2, :N_THRESHOLDS].tolist() == [w[part <= t].sum() for t in tried]
     assert (left[:2] == 7).all()
-    assert (left[2, THRESHOLDS:] == 7).all()
+    assert (left[2, N_THRESHOLDS:] == 7).all()
     assert equal_sum(values, 0, weights, 1, at, start, stop) == w[part == at].sum()
     assert known_sum(values, 0, weights, 1, start, stop) == w[~np.isnan(part)].sum()
 
@@ -56,21 +56,21 @@ def test_packed_weights_left_of_thresholds(kind, of_one, of_each, x, seed):
     rng = np.random.default_rng(seed)
     packed = np.zeros(len(x) + LANES, kind)  # zeros behind the rows count nothing
     packed[: len(x)] = 1 << rng.choice([0, 8, 16, 24], len(x))  # four classes of eight bits
-    tried = rng.choice(x, 2 * THRESHOLDS)  # NaN among them
+    tried = rng.choice(x, 2 * N_THRESHOLDS)  # NaN among them
     expected = [int(packed[: len(x)][x <= t].sum()) for t in tried]
-    values, lefts = as_values(x), np.full(2 * THRESHOLDS, -1, np.int64)
-    of_each(values, 0, packed, tried, THRESHOLDS, len(x), lefts)
-    assert lefts.tolist() == [-1] * THRESHOLDS + expected[THRESHOLDS:]
+    values, lefts = as_values(x), np.full(2 * N_THRESHOLDS, -1, np.int64)
+    of_each(values, 0, packed, tried, N_THRESHOLDS, len(x), lefts)
+    assert lefts.tolist() == [-1] * N_THRESHOLDS + expected[N_THRESHOLDS:]
     of_each(values, 0, packed, tried, 0, len(x), lefts)
     assert lefts.tolist() == expected
     assert int(of_one(values, 0, packed, tried[0], len(x))) == expected[0]
 
 
 @given(st.integers(1, 5000), st.integers(0, 2**32 - 1))
-def test_thresholds_are_values_of_rows_in_parts_of_their_own(n, bits):
-    count = min(n, THRESHOLDS)
-    part = stratum_size(np.int64(n), np.int64(count))
-    places = [int(threshold_place(np.int64(t), part, np.uint64(bits))) for t in range(count)]
+def test_thresholds_are_values_of_rows_in_separate_strata(n, bits):
+    count = min(n, N_THRESHOLDS)
+    stratum = stratum_size(np.int64(n), np.int64(count))
+    places = [int(threshold_place(np.int64(t), stratum, np.uint64(bits))) for t in range(count)]
     for t, place in enumerate(places):
         assert t * n // count - 1 <= place <= (t + 1) * n // count
         assert 0 <= place < n

@@ -1,4 +1,4 @@
-"""Arguments for kernels, typed as the package types them: every other type compiles anew."""
+"""Arguments for kernels, with the types that the package uses: other types compile again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from featurewright.engine.buffers import (
     UserFunctions,
     make_record,
 )
-from featurewright.engine.descend import BLOCK, find_leaves, pack_nodes
+from featurewright.engine.descend import BLOCK_ROWS, find_leaves, pack_nodes
 from featurewright.engine.grammar import build_grammar
 from featurewright.engine.grow import grow_tree, kernel_addresses
 from featurewright.engine.leaves import number_leaves, place_rows
@@ -34,7 +34,7 @@ ARITHMETIC = ("add", "sub", "mul", "div")
 
 
 def make_settings(**values: Any) -> Any:
-    """Make settings of an unlimited tree over classes; some changed."""
+    """Return the settings of an unlimited tree over classes, with some changes."""
     strategy = values.get("strategy") if values.get("budget") else None
     usual = {
         "by_class": 1,
@@ -43,18 +43,18 @@ def make_settings(**values: Any) -> Any:
         "keep": 2,
         "max_depth": 30,
         "min_split": 2,
-        **kernel_addresses(strategy),  # kernels jump there, so zeros would end the process
+        **kernel_addresses(strategy),  # kernels call these, so zeros would crash the process
     }
     return make_record(SETTINGS, **{**usual, **values})
 
 
 def make_state(seed: int = 1) -> Any:
-    """Make the state of a tree."""
+    """Return the state of a new tree."""
     return make_record(STATE, random=seed)
 
 
 def as_values(x: Any) -> np.ndarray:
-    """Put values into a row with room behind, the last one repeated as `gather` does."""
+    """Return values as a row, padded with the last one as `gather` does."""
     x = np.asarray(x, np.float32)
     return np.concatenate([x, np.full(LANES, x[-1], np.float32)])[None, :]
 
@@ -68,14 +68,14 @@ def as_programs(*programs: Sequence[int], width: int = WIDTH) -> np.ndarray:
 
 
 def class_target(codes: Any, weights: Any = None) -> Target:
-    """Make a target of classes."""
+    """Return a target of classes."""
     codes = np.asarray(codes, np.int32)
     weights = np.ones(len(codes)) if weights is None else weights
     return Target(codes, np.zeros((0, len(codes)), np.float32), np.asarray(weights, np.float32))
 
 
 def sums_target(values: Any, weights: Any = None) -> Target:
-    """Make a target of numbers: one column per row, multiplied by the weights."""
+    """Return a target of numbers: one column per row, multiplied by the weights."""
     values = np.atleast_2d(np.asarray(values, np.float64))
     weights = np.ones(values.shape[1]) if weights is None else np.asarray(weights)
     sums = np.ascontiguousarray(values * weights, np.float32)
@@ -83,14 +83,14 @@ def sums_target(values: Any, weights: Any = None) -> Target:
 
 
 def sorted_rows(target: Target) -> np.ndarray:
-    """Give all rows, by class where there are classes."""
+    """Return all rows, sorted by class if there are classes."""
     if len(target.codes):
         return np.argsort(target.codes, kind="stable").astype(np.int32)
     return np.arange(len(target.weights), dtype=np.int32)
 
 
 def n_statistics(target: Target) -> int:
-    """Count the classes or target columns."""
+    """Return the number of classes or target columns."""
     return int(target.codes.max()) + 1 if len(target.codes) else len(target.sums)
 
 
@@ -104,7 +104,7 @@ def make_buffers(
 
 @dataclass
 class Node:
-    """A node over all rows of a target, ready for scoring; rows in the order of `ids`."""
+    """A node over all rows of a target with its statistics; rows in the order of `ids`."""
 
     target: Target
     settings: Any
@@ -114,7 +114,7 @@ class Node:
 
 
 def make_node(target: Target, settings: Any, n_columns: int = 1, width: int = WIDTH) -> Node:
-    """Prepare the root of a target."""
+    """Return the root node of a target."""
     buffers = make_buffers(target, settings, n_columns, width)
     ids = sorted_rows(target)
     n_stats = prepare(target, ids, 0, len(ids), len(ids), settings, buffers.rows)
@@ -128,7 +128,7 @@ def make_grammar(
     n_levels: int = 3,
     **more: Any,
 ) -> Any:
-    """Build a grammar; every Category column has the same number of levels."""
+    """Return a grammar; every Category column has the same number of levels."""
     kinds = np.array(domains, np.int8)
     levels = np.where(kinds == Category, n_levels, 0).astype(np.int64)
     return build_grammar(kinds, levels, resolve_operators(operators), width, **more)
@@ -149,7 +149,7 @@ def walk(grammar: Any, program: Sequence[int]) -> int:
 
 @dataclass
 class Tree:
-    """A grown tree and where its rows ended up."""
+    """A grown tree and the rows at its nodes."""
 
     left: np.ndarray
     programs: np.ndarray
@@ -163,7 +163,7 @@ class Tree:
     ids: np.ndarray
 
     def rows(self, node: int) -> np.ndarray:
-        """Give the rows of a node."""
+        """Return the rows of a node."""
         return self.ids[self.start[node] : self.start[node] + self.size[node]]
 
     @property
@@ -173,7 +173,7 @@ class Tree:
 
     @property
     def leaves(self) -> np.ndarray:
-        """Nodes that are not."""
+        """Nodes that are not split."""
         return np.flatnonzero(self.left < 0)
 
 
@@ -206,7 +206,7 @@ def grow(
 
 
 def leaf_of_grown_rows(tree: Tree) -> np.ndarray:
-    """Give the leaf number of each row by where growth put it."""
+    """Return the leaf number of each row according to growth."""
     left = tree.left.copy()
     number_leaves(left)
     out = np.empty(len(tree.ids), np.int32)
@@ -214,14 +214,14 @@ def leaf_of_grown_rows(tree: Tree) -> np.ndarray:
     return out
 
 
-def block_room() -> tuple[np.ndarray, ...]:
-    """Give room for a block of rows to descend in, without keys and salts."""
+def block_buffers() -> tuple[np.ndarray, ...]:
+    """Return the buffers in which a block of rows descends, without keys and salts."""
     keys, salts = np.empty(0, np.uint64), np.empty(0, np.uint64)
-    return np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), keys, salts
+    return np.empty(BLOCK_ROWS, np.int64), np.empty(BLOCK_ROWS, np.int64), keys, salts
 
 
 def leaf_of_rows(tree: Tree, columns: Any, users: UserFunctions = NO_USERS) -> np.ndarray:
-    """Give the leaf number of each row by descent."""
+    """Return the leaf number of each row by descent."""
     matrix = np.ascontiguousarray(np.asarray(columns, np.float32).T)
     left = tree.left.copy()
     number_leaves(left)
@@ -232,6 +232,6 @@ def leaf_of_rows(tree: Tree, columns: Any, users: UserFunctions = NO_USERS) -> n
     stack = np.empty(tree.programs.shape[1] + 1, np.float32)
     roots = np.zeros(1, np.int64)
     find_leaves(
-        matrix, 0, len(matrix), roots, packed, tree.programs, users, stack, *block_room(), out
+        matrix, 0, len(matrix), roots, packed, tree.programs, users, stack, *block_buffers(), out
     )
     return out[:, 0]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
-from tests.engine.workbench import (
+from tests.engine.arguments import (
     WORST,
     as_values,
     class_target,
@@ -20,12 +20,12 @@ from tests.naive import split as naive
 from tests.naive.criteria import CLASS_CRITERIA
 from tests.naive.streams import Stream
 
-from featurewright.engine.buffers import EXACT_ROWS, THRESHOLDS
+from featurewright.engine.buffers import MAX_EXACT_ROWS, N_THRESHOLDS
 from featurewright.engine.criteria import SQUARES, is_entropy
 from featurewright.engine.split import refine_threshold, score_values
 
-# Columns of which most rows have one value: that value, and the others.
-RARE = {
+# Sparse columns: the value of most rows, and the others.
+SPARSE = {
     "mostly low": (0.0, (1.0, 2.0, 5.0)),
     "mostly high": (9.0, (-1.0, 2.0, 5.0)),
     "zeros": (0.0, (1.0,)),
@@ -45,9 +45,9 @@ class Case:
             x = np.round(x * 2).astype(np.float32)
         elif kind == "tails":
             x = (x / np.abs(rng.normal(size=n)) ** 3).astype(np.float32)
-        elif kind in RARE:
-            usual, others = RARE[kind]
-            x = np.full(n, usual, np.float32)
+        elif kind in SPARSE:
+            fill, others = SPARSE[kind]
+            x = np.full(n, fill, np.float32)
             some = rng.permutation(n)[: rng.integers(1, max(2, n // 2)) if len(others) == 1 else 20]
             x[some[: n - 1]] = rng.choice(others, len(some[: n - 1]))
         elif kind != "number":
@@ -74,34 +74,34 @@ class Case:
             self.sums = naive.of_classes(target.codes[self.node.ids], self.weights)
         else:
             self.sums = naive.of_targets(target.sums, target.weights, centered=True)
-        # A ratio of differences of sums: float32 keeps fewer digits of it.
+        # Scores are ratios of differences of sums, of which float32 keeps fewer digits.
         self.close = {"rel": 2e-3, "abs": 2e-5 * float(self.weights.sum())}
         self.state = make_state(seed + 1)
 
     def score(self, n_levels: int = 0, best_so_far: float = WORST) -> float:
-        """Score the column by the kernel; the state then has the threshold."""
+        """Return the kernel's score of the column; the state then has the threshold."""
         return score_values(
             as_values(self.x), 0, self.node.buffers.rows, len(self.x), self.node.n_stats,
             self.settings, self.node.buffers.scratch, n_levels, np.float32(best_so_far), self.state,
         )  # fmt: skip
 
     def naive_score(self, test: float | None = None, *, is_level: bool = False) -> float:
-        """Score a threshold or level, or else the chosen one."""
+        """Return the naive score of a threshold or level, by default of the chosen one."""
         test = float(self.state["threshold"]) if test is None else test
         wide = self.x.astype(np.float64)
         return naive.score_test(wide, self.sums, self.settings, test, is_level=is_level)
 
     def naive_routed(self, test: float, *, is_level: bool = False) -> float:
-        """Score a threshold or level with the missing rows on their better side."""
+        """Return the naive score of a threshold or level with missing rows on the better side."""
         wide = self.x.astype(np.float64)
         return naive.score_routed(wide, self.sums, self.settings, test, is_level=is_level)
 
     def slack(self, score: float) -> float:
-        """Give how far rounding may move a score."""
+        """Return the largest rounding error of a score."""
         return max(self.close["abs"], self.close["rel"] * abs(score))
 
     @property
-    def is_quick(self) -> bool:
+    def takes_fast_path(self) -> bool:
         """Whether classes are packed, or there is one number, and no split is forbidden."""
         settings = self.settings
         if settings["by_class"]:
@@ -113,9 +113,9 @@ class Case:
         return bool(fits and settings["min_rows"] == 1 and settings["min_weight"] <= 0)
 
     def sampled_values(self) -> np.ndarray:
-        """Give the smallest value and those of a few rows, one in every stretch of rows."""
+        """Return the smallest value and those of a few rows, one of every stratum."""
         n = len(self.x)
-        count = min(n, 2 * THRESHOLDS if n <= EXACT_ROWS else THRESHOLDS)
+        count = min(n, 2 * N_THRESHOLDS if n <= MAX_EXACT_ROWS else N_THRESHOLDS)
         bits = Stream(int(self.state["random"])).bits()
         jitter = [((bits >> t) & 0xFFFF) * (n // count) >> 16 for t in range(count)]
         places = [t * n // count + jitter[t] for t in range(1, count)]
@@ -146,21 +146,21 @@ def check_score(
     is_level: bool = False,
     best_so_far: float = -np.inf,
 ) -> None:
-    """The score is that of the best test, or of parting missing values, and so is the threshold.
+    """Check that score and threshold are those of the best test, or of separating missing values.
 
-    Missing values are parted where that scores more than the best so far and more than the best
-    test does once missing rows are routed. Tests that differ by rounding alone are equally good.
+    Missing values are separated if that scores more than the best so far and more than the best
+    test with missing rows routed. Tests whose scores differ only by rounding are equally good.
     """
     scored = [(case.naive_score(test, is_level=is_level), test) for test in tests]
     best = max((score for score, _ in scored), default=-np.inf)
-    apart = case.naive_score(np.inf)
+    alone = case.naive_score(np.inf)
     chosen = float(case.state["threshold"])
     if np.isinf(chosen):
         assert actual > best_so_far
-        assert actual == pytest.approx(apart, **case.close)
+        assert actual == pytest.approx(alone, **case.close)
         good = [test for score, test in scored if score >= best - case.slack(best)]
         routed = [case.naive_routed(test, is_level=is_level) for test in good]
-        assert best == -np.inf or apart >= min(routed) - case.slack(apart)
+        assert best == -np.inf or alone >= min(routed) - case.slack(alone)
         return
     to_beat = best_so_far
     if best == -np.inf:
@@ -170,13 +170,13 @@ def check_score(
         if actual > best_so_far or np.isnan(case.x).any():
             assert case.naive_score(is_level=is_level) == pytest.approx(best, **case.close)
             to_beat = max(to_beat, case.naive_routed(chosen, is_level=is_level))
-    assert apart == -np.inf or apart <= to_beat + case.slack(apart)
+    assert alone == -np.inf or alone <= to_beat + case.slack(alone)
 
 
 def check_drawn(
     case: Case, actual: float, drawn: float, *, is_level: bool, best_so_far: float = -np.inf
 ) -> None:
-    """The score is that of the test that was drawn, or of parting missing values if higher."""
+    """Check that the score is that of the drawn test, or of separating missing values if higher."""
     low, high, _ = naive_bins.value_range(case.x)
     tests = [float(drawn)] if low < high else []
     check_score(case, actual, tests, is_level=is_level, best_so_far=best_so_far)

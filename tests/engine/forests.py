@@ -1,41 +1,26 @@
-"""Small forests grown by the drivers themselves, and how to descend them slowly."""
+"""Small forests, grown by the functions that estimators use."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from tests.engine.arguments import NO_USERS, WIDTH, make_grammar
 
 from featurewright.engine.buffers import (
     RANDOM_SEARCH,
     SETTINGS,
-    Grammar,
     Target,
-    UserFunctions,
     make_record,
 )
 from featurewright.engine.forest import Forest, join
-from featurewright.engine.grammar import build_grammar
 from featurewright.engine.growth import Job, grow_trees, tree_seeds
-from featurewright.expressions import resolve_operators
-
-NO_USERS = UserFunctions(np.zeros(0, np.int64), np.zeros(0, np.int64))
-WIDTH = 5
-
-
-def make_grammar(
-    domains: Any, operators: Any = ("add", "sub", "mul", "div"), max_size: int = WIDTH, **more: Any
-) -> Grammar:
-    """Make a grammar over columns of the given domains; a Category has three levels."""
-    domains = np.array(domains, np.int8)
-    levels = np.where(domains == 2, 3, 0).astype(np.int64)
-    return build_grammar(domains, levels, resolve_operators(tuple(operators)), max_size, **more)
 
 
 def make_job(
     n_rows: int = 120, n_columns: int = 3, *, by_class: bool = True, **changes: Any
 ) -> Job:
-    """Make a job on random numbers; the target is the sign, or value, of a noisy product."""
+    """Return a job on random numbers; the target is the sign, or value, of a noisy product."""
     rng = np.random.default_rng(0)
     columns = rng.normal(size=(n_columns, n_rows)).astype(np.float32)
     product = columns[0] * columns[1] + 0.5 * rng.normal(size=n_rows).astype(np.float32)
@@ -73,7 +58,7 @@ def make_job(
 
 
 def make_forest(n_trees: int = 6, **changes: Any) -> tuple[Forest, np.ndarray]:
-    """Grow a small forest; give it and the table it grew on, by rows."""
+    """Grow a small forest; return it and the table it grew on, by rows."""
     job = make_job(**changes)
     trees = grow_trees(job, tree_seeds(0, 0, n_trees), bootstrap=True)
     return join(trees), np.ascontiguousarray(job.columns.T)
