@@ -24,4 +24,3 @@ def pytest_collection_modifyitems(config, items):
     long = [item for item in items if item.get_closest_marker("slow")]
     config.hook.pytest_deselected(items=long)
     items[:] = [item for item in items if not item.get_closest_marker("slow")]
-

@@ -127,7 +127,7 @@ def test_the_walk_sees_imports(tmp_path, monkeypatch):
     path = package / "tables" / "inner.py"
     path.parent.mkdir(parents=True)
     path.write_text(
-        "from ..engine import grow\nfrom . import door\nimport featurewright.engine.forest\n"
+        "from ..engine import grow\nfrom . import read\nimport featurewright.auto.search\n"
         "def late():\n    from featurewright import cli\n    print(1)\n"
     )
     monkeypatch.setitem(globals(), "PACKAGE", package)

@@ -208,7 +208,7 @@ LOG = {
 def test_a_feature_as_text(dialect):
     feature = Feature.of(parse("log(`a``b`)", ["a`b"]))
     if dialect == "bigquery":
-        with pytest.raises(ValueError, match="holds .`."):
+        with pytest.raises(ValueError, match=r"holds .`."):
             feature.sql(dialect)
         feature = Feature.of(parse('log(`a"b`)', ['a"b']))
     assert feature.sql(dialect) == LOG[dialect]
