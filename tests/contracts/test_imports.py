@@ -35,7 +35,7 @@ def test_the_package_imports_nothing_by_itself():
     assert {name for name in found if name.startswith("featurewright")} == {"featurewright"}
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["fit", "--help"], ["methods"]])
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["fit", "--help"]])
 def test_commands_that_need_no_table(arguments):
     found = modules_after(COMMAND.format(arguments=arguments))
     assert not found & set(HEAVY) - {"numpy"}

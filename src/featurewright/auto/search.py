@@ -453,7 +453,7 @@ class Search:
         return leader if leader is not None and self._promise(leader) > 0.0 else None
 
     def _report(self, method: str, stage: str) -> None:
-        """Tell the listener what was tried and the best so far."""
+        """Report to the listener what was tried and the best so far."""
         best = self.leaderboard.best(self.leaderboard.finished())
         if best is not None:
             self._costs.expect(best)

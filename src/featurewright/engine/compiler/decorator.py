@@ -150,13 +150,13 @@ class PythonKernel:
 
 @typeof_impl.register(Kernel)
 def type_of_kernel(called: Kernel, context: Any) -> Any:
-    """Tell Numba what a kernel is where another one calls it."""
+    """Return the type of a kernel where another one calls it."""
     return types.Dispatcher(called.part)
 
 
 @typeof_impl.register(Shared)
 def type_of_shared(value: Shared, context: Any) -> Any:
-    """Tell Numba what a shared tuple is."""
+    """Return the type of a shared tuple."""
     return value.kind
 
 

@@ -44,7 +44,7 @@ def compiled_in_second_process(kernel: Kernel, module: str, function: str) -> It
 
 
 def _can_start() -> bool:
-    """Tell whether there is a core for another process, and a Python to run in it.
+    """Whether there is a core for another process, and a Python to run in it.
 
     In programs that embed Python, the executable may be that program.
     """

@@ -6,7 +6,7 @@ The classes in it are imported when an estimator that has them is loaded or save
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ class Result(TypedDict):
     method: str
     status: str
     reason: str
+    reason_code: NotRequired[str]  # not in files of earlier versions
     fold_scores: list[float]
     mean: float
     std: float

@@ -78,7 +78,7 @@ class Writer:
             return {"kind": "scalar", "dtype": value.dtype.str, "hex": value.tobytes().hex()}
         if (name := choices_name(made)) is not None:
             return {"kind": "choice", "class": name, "value": value.value}
-        if made is Operator:
+        if isinstance(value, Operator):
             return {
                 "kind": "operator",
                 "name": value.name,
