@@ -11,10 +11,9 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from numba.core import config
 from packaging.requirements import Requirement
 
-from featurewright.engine.compiler import kernel
+from featurewright.engine.compiler import cache, kernel
 from featurewright.engine.compiler.decorator import SWITCH
 from featurewright.engine.leaves import number_leaves
 
@@ -101,15 +100,16 @@ def test_compiled_code_is_read_where_it_cannot_be_written():
     assert call_anew() == {"hits": 1, "misses": 0}
 
 
-def test_without_any_directory_kernels_are_compiled_in_memory(
-    tmp_path, monkeypatch, nothing_can_be_written
-):
-    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("numba.core.caching.InTreeCacheLocator.get_cache_path", lambda self: "")
-    monkeypatch.setattr(
-        "featurewright.engine.compiler.cache.ReadOnlyInTree.holds", lambda self, name: False
-    )
-    assert call_anew() == {"hits": 0, "misses": 1}
+@pytest.mark.usefixtures("nothing_can_be_written")
+def test_a_kernel_that_cannot_be_stored_runs_all_the_same(monkeypatch):
+    monkeypatch.setattr(cache.ReadOnlyInTree, "holds", lambda self, name: False)
+
+    @kernel
+    def add_three(x):
+        return x + 3
+
+    assert add_three(4) == 7
+    assert type(add_three.whole._cache._impl.locator) is cache.Nowhere
 
 
 def test_numba_is_a_version_that_is_known_to_work():
