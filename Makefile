@@ -32,20 +32,21 @@ demo: $(STAMPS)/cli ## Find features for a real table, step by step
 
 test: $(STAMPS)/test browser ## Run the tests, in minutes
 	$(BIN)/python -m pytest -n 2
-	FEATUREWRIGHT_COMPILER=numba $(BIN)/python -m pytest -q tests/engine/test_decorator.py tests/engine/test_criteria.py
+	FEATUREWRIGHT_COMPILER=numba $(BIN)/python -m pytest -q $(COMPILED)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 $(ORACLES)
 
-# The oracles of kernels that are fast enough as Python.
-ORACLES := tests/engine/test_criteria.py tests/engine/test_sums.py tests/engine/test_operators.py
+# What is tested with plain Numba too, and the kernels that are fast enough as Python.
+COMPILED := tests/engine/test_decorator.py tests/engine/test_criteria.py tests/engine/test_sums.py
+ORACLES := $(addprefix tests/engine/test_,criteria.py sums.py random.py grammar.py partition.py)
 
 test-all: $(STAMPS)/test browser ## Run all tests, the long ones too, as before a release
 	FEATUREWRIGHT_TESTS=all $(BIN)/python -m pytest -n 2
 	FEATUREWRIGHT_COMPILER=numba $(BIN)/python -m pytest -n 2 tests/engine
 	$(MAKE) test-python
 
-# Kernels run as Python, so that the lines that their oracles reach can be counted.
+# Kernels run as Python, so that the lines that their tests reach can be counted.
 test-python: $(STAMPS)/test ## Run the kernels' tests without compiling, and measure coverage
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --cov=featurewright.engine --cov-report=term tests/engine
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --cov=featurewright.engine --cov-report=term $(ORACLES)
 
 # The report is tested in a browser. Where none is installed and that needs no password, get one;
 # elsewhere these tests are skipped, unless FEATUREWRIGHT_NEEDS_BROWSER is set.
