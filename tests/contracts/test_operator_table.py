@@ -26,10 +26,10 @@ from featurewright.expressions import (
     parse,
     simplify,
 )
+from featurewright.expressions.dialects import DIALECTS
 from featurewright.expressions.numbers import number_code, number_text
 from featurewright.expressions.opcodes import FLOAT_MAX
 from featurewright.expressions.operators import Brackets, Infix, Magnitude, Prefix
-from featurewright.expressions.dialects import DIALECTS
 from featurewright.expressions.sql_form import sql_of
 from featurewright.tables import Schema, encode, learn_schema
 
