@@ -151,8 +151,8 @@ def test_declared_properties_hold(name):
 def test_sql_computes_what_numpy_does(engine):
     graph = Graph(SCHEMA)
     graph.outputs = [(name, graph.expression(call)) for name, call in EVERY.items()]
-    table = write_table("t", engine)[0]
-    query = Layers(graph, engine).query(table, [KEY], list(EVERY), "fw")
+    table = write_table("t", DIALECTS[engine])[0]
+    query = Layers(graph, DIALECTS[engine]).query(table, [KEY], list(EVERY), "fw")
     found = numbers(run(query.sql(dialect=engine), engine, FRAME)[1])
     for name, column in zip(EVERY, found.T, strict=True):
         np.testing.assert_allclose(column, EXPECTED[name], rtol=1e-12, atol=1e-300, err_msg=name)
