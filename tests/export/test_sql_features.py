@@ -30,11 +30,10 @@ from featurewright.export.layers import Layers
 from featurewright.export.sql import write_table
 from featurewright.expressions import OPERATORS, parse
 from featurewright.expressions.dialects import DIALECTS
-from featurewright.expressions.operators import WITH_NUMBER
 from featurewright.expressions.sql_form import narrow_end
 from featurewright.tables import encode, learn_schema
 
-ALL = [name for name in OPERATORS if name != "equal" and name not in WITH_NUMBER]
+ALL = [name for name, row in OPERATORS.items() if name != "equal" and not row.has_number]
 HOSTILE = [0.0, -0.0, 1.0, -2.5, 1e30, -1e30, 1e-30, 3.4e38, 1e-300, 81.0, -800.0, None]
 
 
