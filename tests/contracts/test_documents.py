@@ -14,15 +14,10 @@ from featurewright.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
-    "README.md",
-    "CONTRIBUTING.md",
-    "CHANGELOG.md",
-    "docs/architecture.md",
-    "docs/cli.md",
-    "docs/guide.md",
-    "docs/results.md",
-    "benchmarks/README.md",
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md"),
+    *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
 ]
+CONTRIBUTOR_PAGES = [name for name in DOCUMENTS if name.startswith("docs/adding_")]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 COMMANDS = [
@@ -71,6 +66,19 @@ def test_links_lead_to_files(document):
         if not target.startswith("https://") and not (path.parent / target).exists()
     ]
     assert missing == []
+
+
+@pytest.mark.parametrize("document", [*CONTRIBUTOR_PAGES, "docs/architecture.md"])
+def test_files_named_for_contributors_exist(document):
+    known = [str(path.relative_to(ROOT)) for path in ROOT.glob("[stb]*/**/*.py")]
+    text = (ROOT / document).read_text(encoding="utf-8")
+    names = set(re.findall(r"[\w/]+\.py\b", text))
+    assert [n for n in sorted(names) if not any(f"/{k}".endswith(f"/{n}") for k in known)] == []
+
+
+def test_every_page_for_contributors_is_linked():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert [page for page in CONTRIBUTOR_PAGES if f"]({page})" not in text] == []
 
 
 def test_one_version():
