@@ -115,6 +115,7 @@ def test_500_classes_by_votes():
     X = table(500, 2)
     y = np.arange(500)
     model = make("BoostingClassifier", n_estimators=2, loss="adaboost_mh").fit(X, y)
+    assert len(model.classes_) == 500
     check_outputs(model, X[:50])
 
 

@@ -118,6 +118,7 @@ def test_early_stopping_with_weights(name, loss):
     weights[::30] = 1.0  # so that none may be among the rows held out
     model = make(name, loss=loss, early_stopping=True, validation_fraction=0.02)
     check_outputs(model.fit(X, y, weights), X)
+    assert 1 <= model.n_iter_ <= model.n_estimators
 
 
 @every_loss
