@@ -88,7 +88,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], *, inline: bool | None) -> None:
         self.function = function
-        function.never_inline = inline is False  # type: ignore[attr-defined]
+        vars(function)["never_inline"] = inline is False  # read by `inline_compiler`
         function.__qualname__ = f"{function.__qualname__}_{_SOURCES}"
         update_wrapper(self, function)
         self._inline = bool(inline)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from numba import types
@@ -135,6 +136,12 @@ class MemoizedTyping:
         return known
 
 
+@cache
+def memoized_typing(context: Any) -> MemoizedTyping:
+    """Return what remembers for a typing context; Numba has one in a process."""
+    return MemoizedTyping(context)
+
+
 @contextmanager
 def _typing_by(state: Any) -> Iterator[None]:
     """Have lowering look functions up as type inference does; the compiler lock is held."""
@@ -210,11 +217,9 @@ class KernelCompiler(CompilerBase):
     """Numba's compiler with fewer passes."""
 
     lowering: type[NativeLowering] = LowerKernel
-    _typing: dict[int, MemoizedTyping] = {}  # noqa: RUF012
 
     def __init__(self, typing_context: Any, *others: Any) -> None:
-        known = self._typing.setdefault(id(typing_context), MemoizedTyping(typing_context))
-        super().__init__(known, *others)
+        super().__init__(memoized_typing(typing_context), *others)
 
     def define_pipelines(self) -> list[PassManager]:
         """Return the passes of a compilation."""

@@ -88,17 +88,22 @@ def call_kernel(typing_context: Any, address: Any, arguments: Any) -> Any:
 
 if RUNS_PYTHON:
 
-    def float_bits(value):  # noqa: D103
+    def float_bits(value):
+        """Return the bits of a float32 as an int32."""
         return np.float32(value).view(np.int32)
 
-    def bits_float(value):  # noqa: D103
+    def bits_float(value):
+        """Return the float32 that has the bits of an int32."""
         return np.int32(value).view(np.float32)
 
-    def cast_like(value, like):  # noqa: D103
+    def cast_like(value, like):
+        """Return a number as the type of another one."""
         return type(like)(value)
 
-    def call_address(address, arguments):  # noqa: D103
+    def call_address(address, arguments):
+        """Call a function by what stands for its address."""
         return _PYTHON_ADDRESSES[int(address)](*arguments)
 
-    def call_kernel(address, arguments):  # noqa: D103
+    def call_kernel(address, arguments):
+        """Call a kernel by what stands for its address."""
         _PYTHON_ADDRESSES[int(address)](*arguments)
