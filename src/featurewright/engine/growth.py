@@ -23,6 +23,7 @@ from featurewright.engine.buffers import (
     UserFunctions,
     make_record,
 )
+from featurewright.engine.compiler import Layouts, Shared
 from featurewright.engine.forest import Forest, tree_from_grown
 from featurewright.engine.grow import grow_tree, kernel_addresses
 from featurewright.engine.threads import Halt, run_in_threads
@@ -126,9 +127,9 @@ class BufferPool:
 
     def __init__(self, n_rows: int) -> None:
         self.n_rows = n_rows
-        self._free: list[tuple[GrownTree, TreeBuffers]] = []
+        self._free: list[tuple[GrownTree, TreeBuffers, Layouts]] = []
 
-    def take(self, job: Job) -> tuple[GrownTree, TreeBuffers]:
+    def take(self, job: Job) -> tuple[GrownTree, TreeBuffers, Layouts]:
         """Return arrays that no other tree is using."""
         try:
             return self._free.pop()
@@ -142,9 +143,11 @@ class BufferPool:
         buffers = TreeBuffers.allocate(
             self.n_rows, n_columns, n_stats, job.width, settings, capacity
         )
-        return GrownTree.allocate(capacity, job.width), buffers
+        grown = GrownTree.allocate(capacity, job.width)
+        inner = (field for field in buffers if isinstance(field, tuple))
+        return grown, buffers, Layouts(grown, buffers, *inner)
 
-    def give_back(self, arrays: tuple[GrownTree, TreeBuffers]) -> None:
+    def give_back(self, arrays: tuple[GrownTree, TreeBuffers, Layouts]) -> None:
         """Return arrays to the pool."""
         self._free.append(arrays)
 
@@ -175,7 +178,7 @@ def grow_one(
     for name, address in load_kernels(settings).items():
         settings[name] = address
     buffer_pool = BufferPool(n_rows) if buffer_pool is None else buffer_pool
-    grown, buffers = arrays = buffer_pool.take(job)
+    grown, buffers, layouts = arrays = buffer_pool.take(job)
     operator_weights = (
         None if job.operator_weights is None else begin_tree(job.operator_weights, grown.programs)
     )
@@ -195,7 +198,8 @@ def grow_one(
         tree=grown,
         buffers=buffers,
     )
-    n_nodes = int(grow_tree(context, context.of_sample()))
+    whole, sampled = Shared(context, layouts), Shared(context.of_sample(), layouts)
+    n_nodes = int(grow_tree(whole, sampled))
     tree = tree_from_grown(grown, n_nodes)
     if operator_weights is not None:
         weights, counts = (

@@ -9,9 +9,12 @@ from featurewright.engine.compiler.intrinsics import (
     float_bits,
 )
 from featurewright.engine.compiler.progress import counted_compilations
+from featurewright.engine.compiler.references import Layouts, Shared
 
 __all__ = [
     "Kernel",
+    "Layouts",
+    "Shared",
     "bits_float",
     "call_address",
     "call_kernel",

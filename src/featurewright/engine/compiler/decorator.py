@@ -142,7 +142,7 @@ class PythonKernel:
     def __call__(self, *arguments: Any) -> Any:
         """Run it; overflow and x/0 are no errors in kernels."""
         with np.errstate(all="ignore"):
-            return self.function(*arguments)
+            return self.function(*[a.content if isinstance(a, Shared) else a for a in arguments])
 
     def compile_for(self, *arguments: Any) -> None:
         """Do nothing."""

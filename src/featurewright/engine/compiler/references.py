@@ -51,18 +51,41 @@ class Shared:
     ----------
     content : named tuple
         Of C-contiguous arrays, records, whole numbers and such tuples.
+    known : Layouts, optional
+        Tuples inside that were laid out before.
     """
 
     __slots__ = ("_words", "address", "content", "kind")
 
-    def __init__(self, content: Any) -> None:
+    def __init__(self, content: Any, known: Layouts | None = None) -> None:
         self.content = content  # keeps the arrays alive
         words: list[int] = []
         layout: list[Any] = []
-        _lay_out(content, words, layout)
+        _lay_out(content, words, layout, {} if known is None else known.by_id)
         self._words = np.array(words, np.int64)
         self.address = self._words.ctypes.data
         self.kind = reference_type(content, tuple(layout))
+
+
+class Layouts:
+    """Remembers how tuples lie in memory that are parts of one shared tuple after the other.
+
+    Laying out a hundred arrays takes half a millisecond: as long as growing a small tree.
+
+    Parameters
+    ----------
+    *contents : named tuple
+        Tuples whose arrays stay where they are.
+    """
+
+    def __init__(self, *contents: Any) -> None:
+        self._contents = contents  # so that no other tuple gets one of their identities
+        self.by_id: dict[int, tuple[list[int], list[Any]]] = {}
+        for content in contents:
+            words: list[int] = []
+            layout: list[Any] = []
+            _lay_out(content, words, layout, {})
+            self.by_id[id(content)] = words, layout
 
 
 _KINDS: dict[tuple[Any, ...], Reference] = {}
@@ -87,11 +110,20 @@ def _content_type(value: Any) -> Any:
     return types.int64
 
 
-def _lay_out(value: Any, words: list[int], layout: list[Any]) -> None:
+def _lay_out(
+    value: Any,
+    words: list[int],
+    layout: list[Any],
+    known: dict[int, tuple[list[int], list[Any]]],
+) -> None:
     """Append the words of a value as Numba's data models have them."""
-    if isinstance(value, tuple):
+    if id(value) in known:
+        known_words, known_layout = known[id(value)]
+        words += known_words
+        layout += known_layout
+    elif isinstance(value, tuple):
         for field in value:
-            _lay_out(field, words, layout)
+            _lay_out(field, words, layout, known)
     elif isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise ValueError("A shared array must be C-contiguous.")
