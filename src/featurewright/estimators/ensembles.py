@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
 
 from featurewright.engine.buffers import Target
 from featurewright.engine.forest import Forest, join
@@ -378,6 +377,9 @@ class GrownRegressor(RegressorMixin, GrownEnsemble):
             self.oob_prediction_ = np.where(seen, prediction.T, np.nan).T
             truth = np.asarray(y, dtype=np.float64).reshape(prediction.shape)
             enough = seen.sum() > 1  # R2 needs two
+            # Imported where it is used: it takes a tenth of a second.
+            from sklearn.metrics import r2_score
+
             self.oob_score_ = float(r2_score(truth[seen], prediction[seen])) if enough else np.nan
         return self
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from llvmlite import binding as llvm
 from numba.core import config
 from numba.core.caching import (
     CacheImpl,
@@ -80,6 +81,23 @@ class KernelCacheImpl(CompileResultCacheImpl):
     )
 
 
+class StandaloneCacheImpl(KernelCacheImpl):
+    """Keeps the machine code of a kernel without the code it was made from.
+
+    Numba also writes LLVM's form of a function, for others that call it. A kernel that Python calls
+    is called by nothing else, and reading that form takes longer than the machine code.
+    """
+
+    def reduce(self, compiled: Any) -> Any:
+        """Return what is written to the disk."""
+        (name, kind, (machine_code, _)), function, *others = compiled._reduce()
+        # Numba asks the second part which names the code defines, and nothing else.
+        names = (function.llvm_func_name, function.llvm_cpython_wrapper_name)
+        stubs = "".join(f'define void @"{defined}"() {{ ret void }}\n' for defined in names)
+        outline = llvm.parse_assembly(stubs).as_bitcode()
+        return ((name, kind, (machine_code, outline)), function, *others)
+
+
 class KernelCache(FunctionCache):
     """The compiled code of one function."""
 
@@ -93,3 +111,14 @@ class KernelCache(FunctionCache):
     def is_stored(self) -> bool:
         """Whether there is compiled code of the function, of any signature."""
         return Path(self._cache_file._index_path).exists()
+
+
+class StandaloneCache(KernelCache):
+    """The compiled code of one function that needs nothing of Numba to run."""
+
+    _impl_class = StandaloneCacheImpl
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Load compiled code without what Numba needs to compile, which takes half a second."""
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(signature, target)

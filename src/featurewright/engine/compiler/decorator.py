@@ -24,7 +24,7 @@ import numpy as np
 from numba import types
 from numba.extending import typeof_impl
 
-from featurewright.engine.compiler.cache import KernelCache
+from featurewright.engine.compiler.cache import KernelCache, StandaloneCache
 from featurewright.engine.compiler.references import Shared
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ _OPTIONS = {
 }
 if _uses_plain_numba():
     _WHOLE_OPTIONS = _PART_OPTIONS = _OPTIONS
+    _CACHE: type[KernelCache] = KernelCache
 else:
     from featurewright.engine.compiler.inline_compiler import InlineCompiler, KernelCompiler
 
@@ -76,6 +77,7 @@ else:
         "pipeline_class": InlineCompiler,
         "no_cpython_wrapper": True,
     }
+    _CACHE = StandaloneCache
 
 # Numba finds compiled code by the name and the file of a function, and does not see that a function
 # it calls has changed, or that a new version was installed over an old one. With the fingerprint in
@@ -98,7 +100,7 @@ class Kernel:
     def whole(self) -> Any:
         """What Python calls."""
         dispatcher = numba.njit(**_WHOLE_OPTIONS)(self.function)
-        dispatcher._cache = KernelCache(self.function)
+        dispatcher._cache = _CACHE(self.function)
         return dispatcher
 
     @cached_property
