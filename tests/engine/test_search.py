@@ -247,7 +247,7 @@ def test_halving_is_the_same_where_columns_are_gathered_one_by_one(name, keep, n
         scores = candidate_scores.scores[: scene.settings["budget"]]
         found.append((scene.state.copy(), candidate_scores.best.copy(), scores.copy()))
     narrow, wide = found
-    for field in STATE.names:
+    for field in set(STATE.names) - {"values_row"}:  # where values are, not what they are
         np.testing.assert_array_equal(narrow[0][field], wide[0][field], field)  # NaN is itself
     np.testing.assert_array_equal(narrow[1], wide[1])
     np.testing.assert_array_equal(narrow[2], wide[2])

@@ -73,6 +73,7 @@ STATE = np.dtype(
         ("tries", np.int64),  # candidates drawn at this node
         ("remembered", np.int64),  # programs in the hash table
         # the candidate just scored
+        ("values_row", np.int64),  # row of the buffer that has its values
         ("boundary", np.int64),
         ("many_thresholds", np.int64),  # 1: compare it by all boundaries between bins
         ("few_thresholds", np.int64),  # 1: it was compared by a few thresholds

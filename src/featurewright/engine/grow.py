@@ -19,10 +19,11 @@ from featurewright.engine.buffers import (
 from featurewright.engine.compiler import call_kernel, kernel, kernel_address
 from featurewright.engine.compiler.parallel_compile import compiled_in_second_process
 from featurewright.engine.criteria import MISSING_ALONE, WORST
+from featurewright.engine.descend import run_programs
 from featurewright.engine.node_search import is_pure, prepare_node, route_missing, search_node
 from featurewright.engine.partition import partition_rows, partition_rows_both_ways
 from featurewright.engine.program_pool import fill_pool, search_pool
-from featurewright.engine.programs import run_node
+from featurewright.engine.programs import order_operands, run_node
 from featurewright.engine.search import REFINE, score_candidate, search_stepwise
 from featurewright.engine.weighted import inherit_weights, search_weighted
 from featurewright.expressions import opcodes as op
@@ -64,8 +65,20 @@ def kernel_addresses(strategy: int | None = None) -> dict[str, int]:
             addresses["searcher"] = kernel_address(SEARCHERS[strategy], context, number, number)
         if strategy == RANDOM_SEARCH:
             addresses["filler"] = kernel_address(fill_pool, context)
+        is_first_use = not grow_tree.is_cached
         grow_tree.compile_for(context, context)
+        if is_first_use:
+            compile_what_follows(context)
     return {"scorer": scorer_address(), **addresses}
+
+
+def compile_what_follows(context: GrowContext) -> None:
+    """Compile what most fits call after growing, while the other process compiles the scorer."""
+    programs, numbers = context.tree.programs, np.empty((1, 1))
+    order_operands.compile_for(
+        programs, context.users.arities, np.empty(1, np.int64), np.empty(1, np.int32)
+    )
+    run_programs.compile_for(numbers, programs, context.users, np.empty(1), numbers)
 
 
 @kernel(inline=True)

@@ -19,6 +19,8 @@ from featurewright.engine.operators import (
 from featurewright.expressions import builtin as op
 from featurewright.expressions.opcodes import END, FIRST_USER
 
+IN_BUFFER = np.int64(-1)  # instead of the first row: the rows' columns are in the buffer
+
 
 @kernel
 def program_length(programs, k):
@@ -185,7 +187,25 @@ def gather_all(matrix, rows, start, n, buffer):
 
 @kernel
 def run_node(context, programs, k, start, n):
-    """Evaluate the k-th program on a node's rows. Other kernels call this one by address."""
+    """Evaluate the k-th program on a node's rows. Other kernels call this one by address.
+
+    The values go to `evaluation.values`. If `start` is IN_BUFFER, the rows' columns are in the
+    buffer, and so are the values: `state.values_row` is their row.
+    """
+    evaluation = context.buffers.evaluation
+    if start == IN_BUFFER:
+        context.state.values_row = run_operators(
+            programs,
+            k,
+            program_length(programs, k),
+            context.buffers.buffer,
+            np.int64(context.grammar.n_levels.shape[0]),
+            n,
+            context.users,
+            evaluation.stack,
+            evaluation.operands,
+        )
+        return
     run_rows(
         programs,
         k,
@@ -194,7 +214,7 @@ def run_node(context, programs, k, start, n):
         start,
         n,
         context.users,
-        context.buffers.evaluation,
+        evaluation,
     )
 
 

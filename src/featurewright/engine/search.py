@@ -8,7 +8,7 @@ from featurewright.engine.buffers import LOOK_AHEAD
 from featurewright.engine.compiler import call_kernel, kernel
 from featurewright.engine.criteria import MISSING_ALONE, ROUNDING, WORST
 from featurewright.engine.grammar import complete, fingerprint, take_choice
-from featurewright.engine.programs import gather, program_length, run_operators
+from featurewright.engine.programs import IN_BUFFER, gather
 from featurewright.engine.random import draw_below
 from featurewright.engine.split import refine_threshold, score_at, score_values
 from featurewright.expressions import opcodes as op
@@ -119,7 +119,7 @@ def score_candidate(context, programs, p, k, how, n, n_stats):
     REFINE improves the threshold of the best candidate instead. Other kernels call this one by
     address.
     """
-    rows, settings, state, users = context.rows, context.settings, context.state, context.users
+    rows, settings, state = context.rows, context.settings, context.state
     candidate_scores, scratch, evaluation, buffer = (
         context.buffers.candidate_scores,
         context.buffers.scratch,
@@ -135,11 +135,8 @@ def score_candidate(context, programs, p, k, how, n, n_stats):
         refine_threshold(evaluation.values, rows, n, n_stats, settings, scratch, state)
         return
     if how & FROM_BUFFER:
-        n_columns = np.int64(n_levels.shape[0])
-        length = program_length(programs, p)
-        row = run_operators(
-            programs, p, length, buffer, n_columns, n, users, evaluation.stack, evaluation.operands
-        )
+        call_kernel(settings.runner, (context, programs, p, IN_BUFFER, n))
+        row = state.values_row
     values = buffer if how & FROM_BUFFER else evaluation.values
     if how & SAME_THRESHOLD:
         state.threshold = candidate_scores.thresholds[k]

@@ -45,6 +45,8 @@ from numba.core.untyped_passes import (
 )
 from numba.extending import models, register_model
 
+from featurewright.engine.garbage import collection_paused
+
 _UNUSED_PASSES = frozenset(
     {
         AnnotateTypes,
@@ -144,13 +146,16 @@ def memoized_typing(context: Any) -> MemoizedTyping:
 
 @contextmanager
 def _typing_by(state: Any) -> Iterator[None]:
-    """Have lowering look functions up as type inference does; the compiler lock is held."""
+    """Have lowering look functions up as type inference does, and sizes once; the lock is held."""
     target = state.targetctx
     usual, target.typing_context = target.typing_context, state.typingctx
+    # Numba asks for the size of every variable, and makes and parses a module each time.
+    target.get_abi_sizeof = cache(target.get_abi_sizeof)
     try:
         yield
     finally:
         target.typing_context = usual
+        del target.get_abi_sizeof
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -220,6 +225,11 @@ class KernelCompiler(CompilerBase):
 
     def __init__(self, typing_context: Any, *others: Any) -> None:
         super().__init__(memoized_typing(typing_context), *others)
+
+    def compile_extra(self, function: Any) -> Any:
+        """Compile a function, and those it calls."""
+        with collection_paused():
+            return super().compile_extra(function)
 
     def define_pipelines(self) -> list[PassManager]:
         """Return the passes of a compilation."""
