@@ -35,6 +35,8 @@ import featurewright
 from featurewright import Operator, Real
 from featurewright.auto.parts import learn_part
 from featurewright.export import ModelFileError, load, save
+from featurewright.export.files import load_to_transform
+from featurewright.export.stored.foreign import Unread
 from featurewright.export.stored.models import ESTIMATORS as STORED
 from featurewright.export.stored.models import get_estimator, learned_kinds
 from featurewright.export.stored.registry import CHOICES, RECORDS, get_choices, get_record
@@ -319,6 +321,18 @@ def test_dates_and_parts_of_every_kind():
     assert same(answers(loaded, frame), answers(model, frame))
     assert same(answers(loaded, frame[3:4]), answers(model, frame[3:4]))
     assert loaded.reader_.times[0][2] is model.reader_.times[0][2]
+
+
+@pytest.mark.parametrize("name", ["AutoFeatures", "RecursiveSelectiveTransformer"])
+def test_columns_are_computed_without_reading_the_predictor(name, tmp_path):
+    model, path = fitted(name, "pandas"), tmp_path / "model.fw"
+    save(model, path)
+    loaded = load_to_transform(path)
+    rows = table("pandas")
+    np.testing.assert_array_equal(loaded.transform(rows), model.transform(rows), strict=True)
+    if name == "AutoFeatures":
+        assert isinstance(loaded.model_, Unread)
+        assert not hasattr(loaded, "predict")
 
 
 def test_files_that_are_streams(tmp_path):

@@ -149,10 +149,14 @@ def check_model_path(path: Path) -> None:
         raise UserError(f"{path} is a folder, but a model file is expected: name the file.")
 
 
-def load_model(path: Path) -> Any:
-    """Load a model, or say why not."""
+def load_model(path: Path, *, predicts: bool = True) -> Any:
+    """Load a model, whole or to compute columns only, or say why not."""
     check_model_path(path)
-    return featurewright.load(path)
+    if predicts:
+        return featurewright.load(path)
+    from featurewright.export.files import load_to_transform
+
+    return load_to_transform(path)
 
 
 def write_sql(model: Any, table: str, dialect: str, **more: Any) -> str:

@@ -24,7 +24,7 @@ from featurewright.export.stored.archive import (
     write_archive,
 )
 from featurewright.export.stored.models import estimator_name
-from featurewright.export.stored.reading import Reader, parse_document
+from featurewright.export.stored.reading import Reader, parse_document, predicting_nodes
 from featurewright.export.stored.writing import Writer
 
 FORMAT = "featurewright model"
@@ -149,13 +149,27 @@ def load(
         return _load(file, trusted, max_bytes, repr(os.fspath(path)))
 
 
-def _load(file: IO[bytes], trusted: Sequence[str], max_bytes: int, name: str) -> Any:
+def load_to_transform(path: str | os.PathLike[str]) -> Any:
+    """Read an estimator that is only to compute columns.
+
+    The estimator that an `AutoFeatures` predicts with is left out: importing skops, which reads it,
+    takes longer than all the rest.
+    """
+    with Path(path).open("rb") as file:
+        return _load(file, (), MAX_BYTES, repr(os.fspath(path)), predicts=False)
+
+
+def _load(
+    file: IO[bytes], trusted: Sequence[str], max_bytes: int, name: str, *, predicts: bool = True
+) -> Any:
     """Read an open file; errors name it."""
     try:
         archive = Archive(file, max_bytes)
         document = parse_document(archive.read(DOCUMENT))
         _check_version(document)
-        return Reader(archive, trusted, max_bytes).read(document["nodes"], document["model"])
+        nodes, model = document["nodes"], document["model"]
+        unread = set() if predicts else predicting_nodes(nodes, model)
+        return Reader(archive, trusted, max_bytes, unread).read(nodes, model)
     except ModelFileError as error:
         raise ModelFileError(f"Cannot load {name}: {error}.") from error
 

@@ -61,7 +61,7 @@ def transform(
 
     how = {"keep": keep or (), "keep_all": keep_all, "nulls": null}
     reading = {"delimiter": delimiter, "header": not no_header}
-    _apply(features_of, (model, table, out), reading, how, quiet=quiet)
+    _apply(features_of, (model, table, out), reading, how, predicts=False, quiet=quiet)
 
 
 @ending_well
@@ -84,7 +84,7 @@ def predict(
     how = {"keep": keep or (), "keep_all": keep_all, "nulls": null}
     reading = {"delimiter": delimiter, "header": not no_header}
     columns_of = partial(predictions_of, probabilities=proba)
-    _apply(columns_of, (model, table, out), reading, how, quiet=quiet)
+    _apply(columns_of, (model, table, out), reading, how, predicts=True, quiet=quiet)
 
 
 def _apply(
@@ -93,6 +93,7 @@ def _apply(
     reading: dict[str, Any],
     how: dict[str, Any],
     *,
+    predicts: bool,
     quiet: bool,
 ) -> None:
     """Run a model over a file; what is wrong with the files is told before the model is loaded."""
@@ -109,7 +110,7 @@ def _apply(
         check_output(out, table, model)
     if how["nulls"] is None:
         how["nulls"] = NULLS
-    fitted = load_model(model)
+    fitted = load_model(model, predicts=predicts)
     compute = columns_of(fitted)
     console = error_console()
     watched = console.is_terminal and not quiet

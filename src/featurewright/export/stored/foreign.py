@@ -49,6 +49,10 @@ _MAX_NAME = 200  # characters of the name of a type
 _INSTALL = "install it with: pip install 'featurewright[files]'"
 
 
+class Unread:
+    """Stands for an estimator that was not read, since only columns are computed."""
+
+
 def is_foreign(value: Any) -> bool:
     """Whether a value is an estimator, or a part of one, that is not ours."""
     package = type(value).__module__.split(".")[0]

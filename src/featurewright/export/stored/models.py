@@ -20,6 +20,7 @@ from sklearn.base import is_classifier
 
 from featurewright.export.stored.archive import broken, reason
 from featurewright.export.stored.checks import all_finite, check_programs, demand
+from featurewright.export.stored.foreign import Unread
 from featurewright.export.stored.learned import (
     OUTPUT,
     Learned,
@@ -500,6 +501,8 @@ def _check_part(part: Any, n_columns: int) -> None:
 def _check_model(model: Any, n_columns: int) -> None:
     """Check the estimator that AutoFeatures fitted on its columns."""
     learner = model.model_
+    if isinstance(learner, Unread):
+        return
     demand(hasattr(learner, "predict"), "AutoFeatures has no estimator")
     if estimator_name(learner) is not None:
         demand(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from featurewright.export.stored.archive import (
     foreign_name,
     reason,
 )
-from featurewright.export.stored.foreign import load_foreign
+from featurewright.export.stored.foreign import Unread, load_foreign
 from featurewright.export.stored.models import (
     ESTIMATORS,
     estimator_name,
@@ -93,11 +93,42 @@ def _finite(text: str) -> float:
     return number
 
 
+def predicting_nodes(nodes: Any, model: Any) -> set[int]:
+    """Return the nodes of foreign estimators that an AutoFeatures needs to predict only.
+
+    The document has not been checked yet; what is odd is left to the reader.
+    """
+    try:
+        root = nodes[model[0]]
+        if root["class"] != "AutoFeatures":
+            return set()
+        only = (root["parameters"].get("estimator"), root["attributes"].get("model_"))
+        rest = [node for node in nodes if node is not root]
+        rest += [value for value in root["parameters"].values() if value not in only]
+        rest += [value for value in root["attributes"].values() if value not in only]
+        elsewhere = json.dumps(rest, separators=(",", ":"))
+        places = {value[0] for value in only if isinstance(value, list)}
+        return {
+            place
+            for place in places
+            if nodes[place]["kind"] == "foreign" and f"[{place}]" not in elsewhere
+        }
+    except (LookupError, TypeError, AttributeError, ValueError):
+        return set()
+
+
 class Reader:
     """Builds the nodes of a document one after the other; see `writing` for what they are."""
 
-    def __init__(self, archive: Archive, trusted: Sequence[str], max_bytes: int) -> None:
+    def __init__(
+        self,
+        archive: Archive,
+        trusted: Sequence[str],
+        max_bytes: int,
+        unread: Collection[int] = (),
+    ) -> None:
         self._archive, self._trusted, self._max_bytes = archive, trusted, max_bytes
+        self._unread = unread  # nodes of foreign estimators that are left out
         self._values: list[Any] = []
         self._sizes: list[int] = []
         self._size = 0
@@ -302,6 +333,8 @@ class Reader:
             raise broken("its foreign estimators are not in order")
         name = foreign_name(self._n_foreign)
         self._n_foreign += 1
+        if len(self._values) in self._unread:
+            return Unread()
         return load_foreign(self._archive.read(name), name, self._trusted, self._max_bytes)
 
 
