@@ -96,6 +96,9 @@ def test_early_stopping_starts_with_many_rows():
     assert not len(make(CLASSIFIER, **settings).fit(X[:-1], y[:-1]).validation_score_)
     off = make(CLASSIFIER, early_stopping=False, **settings).fit(X, y)
     assert not len(off.validation_score_)
+    # Its errors drop long after its loss has begun to rise.
+    votes = {**settings, "loss": "adaboost_mh", "max_leaf_nodes": None}
+    assert not len(make(CLASSIFIER, **votes).fit(X, y).validation_score_)
 
 
 @pytest.mark.parametrize("n_rows", [2, 3, 10, 60])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tests.engine.forests import make_forest
 
 from featurewright.engine.features import (
     column_importances,
+    column_interactions,
     evaluate_expressions,
     list_features,
     rank_programs,
@@ -43,6 +45,22 @@ def canonical(program):
 @pytest.fixture(scope="module")
 def forest():
     return make_forest(n_trees=8)[0]
+
+
+def test_interactions_against_naive_counting(forest):
+    gains, total = defaultdict(float), 0.0
+    for node in np.flatnonzero(forest.left >= 0):
+        gain = float(forest.gain[node])
+        total += gain
+        columns = {int(s) for s in forest.programs[node] if s >= 0 and s != END}
+        pairs = list(combinations(sorted(columns), 2))
+        for pair in pairs:
+            gains[pair] += gain / len(pairs)
+    pairs, shares = column_interactions(forest)
+    assert len(gains) == len(pairs) > 1
+    assert (np.diff(shares) <= 0).all()
+    for pair, share in zip(pairs.tolist(), shares, strict=True):
+        assert share == pytest.approx(gains[tuple(pair)] / total)
 
 
 def test_ranking_against_naive_counting(forest):

@@ -249,8 +249,9 @@ class BoostedTrees(ConstructiveLearner):
         "early_stopping": Parameter(
             'bool or "auto"',
             """
-            Whether to hold rows out and stop when their loss no longer drops; "auto" does so from
-            10,000 rows on.
+            Whether to hold rows out and stop when their loss no longer drops. "auto" does so from
+            10,000 rows on, but never with "adaboost_mh", whose errors go on dropping long after
+            its loss on held-out rows has begun to rise.
             """,
             choice(True, False, "auto"),
         ),
@@ -359,7 +360,9 @@ class BoostedTrees(ConstructiveLearner):
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
         """Return the rows to grow on and those to hold out; rows of no weight are neither."""
         n_rows = len(weights)
-        stop = n_rows >= _EARLY_ROWS if self.early_stopping == "auto" else self.early_stopping
+        stop = self.early_stopping
+        if stop == "auto":
+            stop = n_rows >= _EARLY_ROWS and not self._votes
         rows = np.flatnonzero(weights > 0)
         if not stop:
             return np.arange(n_rows), None

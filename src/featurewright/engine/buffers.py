@@ -28,6 +28,8 @@ RANDOM_SEARCH = 1
 STEP = 2
 LOOK_AHEAD = 3
 WEIGHTED = 4  # one operator per candidate, drawn by learned weights
+# The names by which users ask for them.
+STRATEGIES = {"random": RANDOM_SEARCH, "step": STEP, "look_ahead": LOOK_AHEAD}
 
 SETTINGS = np.dtype(
     [

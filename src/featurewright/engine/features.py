@@ -118,6 +118,32 @@ def column_importances(forest: Forest, n_columns: int) -> npt.NDArray[np.float64
     return totals / whole if whole > 0 else totals
 
 
+def column_interactions(forest: Forest) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return the pairs of columns that splits join, by decreasing share of all splits' gain.
+
+    The gain of a split whose expression names several columns is divided equally among their pairs.
+    """
+    inner = forest.left >= 0
+    programs, gains = forest.programs[inner], forest.gain[inner].astype(np.float64)
+    whole = gains.sum()
+    columns = np.sort(np.where((programs >= 0) & (programs != END), programs, END), axis=1)
+    columns[:, 1:][columns[:, 1:] == columns[:, :-1]] = END  # a column that comes twice
+    columns.sort(axis=1)
+    n_columns = (columns != END).sum(axis=1)
+    pairs, shares = [], []
+    for n in range(2, columns.shape[1] + 1):
+        joined = columns[n_columns == n]
+        first, second = np.triu_indices(n, 1)
+        pairs.append(np.stack([joined[:, first].ravel(), joined[:, second].ravel()], axis=1))
+        shares.append(np.repeat(gains[n_columns == n] / len(first), len(first)))
+    if not pairs or whole <= 0:
+        return np.empty((0, 2), np.int64), np.empty(0)
+    found, place = np.unique(np.concatenate(pairs), axis=0, return_inverse=True)
+    totals = np.bincount(place.ravel(), np.concatenate(shares), minlength=len(found)) / whole
+    order = np.argsort(-totals, kind="stable")
+    return found[order].astype(np.int64), totals[order]
+
+
 def evaluate_expressions(
     expressions: Sequence[Expression],
     matrix: npt.NDArray[np.float64],

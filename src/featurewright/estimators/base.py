@@ -18,6 +18,7 @@ from featurewright.engine.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from featurewright.engine.features import (
     MAX_FEATURES,
     column_importances,
+    column_interactions,
     evaluate_expressions,
     list_features,
     rank_programs,
@@ -87,6 +88,17 @@ class ConstructiveLearner(DeclaredParameters, TransformerMixin, BaseEstimator):
         self.features_: tuple[Feature, ...] = self._find_features(matrix, weights)
         self.feature_importances_ = column_importances(self.forest_, self._schema.n_columns)
         self._learn_fill(matrix, weights)
+
+    @property
+    def interactions_(self) -> tuple[tuple[str, str, float], ...]:
+        """Pairs of columns that formulas of the trees join, by their share of the gain."""
+        check_is_fitted(self)
+        names = self._schema.names
+        pairs, shares = column_interactions(self.forest_)
+        return tuple(
+            (str(names[a]), str(names[b]), float(share))
+            for (a, b), share in zip(pairs, shares, strict=True)
+        )
 
     def _find_features(
         self, matrix: npt.NDArray[np.float32], weights: npt.NDArray[np.floating[Any]]

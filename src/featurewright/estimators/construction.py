@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from featurewright.engine.buffers import (
-    LOOK_AHEAD,
     RANDOM_SEARCH,
     SETTINGS,
-    STEP,
+    STRATEGIES,
     Grammar,
     make_record,
 )
@@ -29,12 +28,6 @@ from featurewright.expressions import (
 )
 from featurewright.expressions.operators import BuiltInOperator
 from featurewright.tables import Schema
-
-STRATEGIES = {
-    "random": RANDOM_SEARCH,
-    "step": STEP,
-    "look_ahead": LOOK_AHEAD,
-}
 
 _NO_LIMIT = 2**31 - 1
 # Rows of the first round of halving, and the divisor of the candidates that are scored on more:

@@ -6,9 +6,10 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
+from featurewright.engine.buffers import STRATEGIES
 from featurewright.engine.criteria import CLASS_CRITERIA, NUMBER_CRITERIA
 from featurewright.engine.grammar import SAMPLINGS
-from featurewright.estimators.construction import STRATEGIES, named_operators
+from featurewright.estimators.construction import named_operators
 from featurewright.estimators.parameters import (
     Parameter,
     check_class_weight,
@@ -226,6 +227,9 @@ features_ : tuple of Feature
 feature_importances_ : ndarray of shape (n_features_in_,)
     Share of the gain of all splits of each input column; a split's gain is divided among the
     columns that its expression names.
+interactions_ : tuple of (str, str, float)
+    Pairs of columns that splits join in one expression, with their share of the gain of all splits,
+    largest first; a split's gain is divided among the pairs of columns that its expression names.
 n_features_in_ : int
     Number of columns seen in `fit`.
 feature_names_in_ : ndarray of str
