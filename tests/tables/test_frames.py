@@ -1,4 +1,4 @@
-"""Data frames of every kind come in through one door."""
+"""Data frames of every kind are read in one way."""
 
 from __future__ import annotations
 
@@ -294,3 +294,12 @@ def test_frame_and_array_give_the_same_matrix(make):
         assert_array_equal(from_frame, from_array)
         assert from_frame.flags[f"{order}_CONTIGUOUS"]
         assert from_array.flags[f"{order}_CONTIGUOUS"]
+
+
+def test_free_text_is_warned_of():
+    texts = pd.DataFrame({"review": [f"the {k}th" for k in range(200)], "stars": range(200)})
+    with pytest.warns(UserWarning, match=r"Column 'review' has 200 different labels in 200 rows"):
+        fit_table(BaseEstimator(), texts)
+    fit_table(BaseEstimator(), texts, warns_of_text=False)
+    fit_table(BaseEstimator(), texts[:99])
+    fit_table(BaseEstimator(), pd.concat([texts] * 3))

@@ -1,4 +1,4 @@
-"""The door satisfies scikit-learn's own checks when small estimators use it."""
+"""The way tables are read satisfies scikit-learn's own checks when small estimators use it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AllowsMissing(BaseEstimator):
 
 
 class TableClassifier(ClassifierMixin, AllowsMissing):
-    """A tree of scikit-learn behind the door."""
+    """A tree of scikit-learn that reads tables as ours do."""
 
     def __init__(self, class_weight=None, min_weight_fraction_leaf=0.0):
         self.class_weight = class_weight
@@ -58,7 +58,7 @@ class TableClassifier(ClassifierMixin, AllowsMissing):
 
 
 class TableRegressor(RegressorMixin, AllowsMissing):
-    """A tree of scikit-learn behind the door."""
+    """A tree of scikit-learn that reads tables as ours do."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

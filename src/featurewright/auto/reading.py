@@ -190,7 +190,7 @@ def _learn_array(
     estimator: BaseEstimator, X: Any
 ) -> tuple[TableReader, EncodedTable, dict[str, str]]:
     """Return the same for an array of numbers."""
-    matrix, whole = fit_table(estimator, X, dtype=np.float64, order="C")
+    matrix, whole = fit_table(estimator, X, dtype=np.float64, order="C", warns_of_text=False)
     left_out = {
         name: reason
         for at, name in enumerate(whole.names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -28,6 +29,8 @@ from featurewright.tables.schema import EncodedTable, Schema, generated_names
 
 Matrix = NDArray[np.floating]
 Order = Literal["C", "F"]
+_MIN_TEXTS = 100  # different labels, below which no column is taken for free text
+_TEXT_SHARE = 0.5  # of the rows that have a label of their own, from which a column is
 
 
 def learn_schema(X: Any) -> Schema:
@@ -106,6 +109,7 @@ def fit_table(
     dtype: DTypeLike = np.float32,
     order: Order = "F",
     joint_levels: bool = False,
+    warns_of_text: bool = True,
 ) -> tuple[Matrix, Schema]:
     """Read the table an estimator is fitted on.
 
@@ -123,6 +127,8 @@ def fit_table(
         Memory order of the matrix; growing trees reads columns.
     joint_levels : bool, default=False
         Whether all Category columns share one list of levels, so that their codes compare.
+    warns_of_text : bool, default=True
+        Whether to warn of labels that hardly ever come twice.
 
     Returns
     -------
@@ -149,9 +155,24 @@ def fit_table(
         return matrix, _array_schema(X, matrix)
     validate_data(estimator, X, reset=True, skip_check_array=True)
     schema = _frame_schema(frame)
+    if warns_of_text:
+        _warn_of_text(schema, len(frame))
     if joint_levels:
         schema = _share_levels(schema)
     return _read_frame(frame, schema, np.dtype(dtype), order), schema
+
+
+def _warn_of_text(schema: Schema, n_rows: int) -> None:
+    """Warn of columns whose labels hardly ever come twice: free text, or names of the rows."""
+    for name, levels in zip(schema.names, schema.levels, strict=True):
+        if levels is not None and len(levels) >= max(_MIN_TEXTS, _TEXT_SHARE * n_rows):
+            warnings.warn(
+                f"Column {name!r} has {len(levels):,} different labels in {n_rows:,} rows, which "
+                "say nothing about new rows: leave it out, or turn text into numbers first, such "
+                "as with scikit-learn's TfidfVectorizer.",
+                UserWarning,
+                stacklevel=4,
+            )
 
 
 def apply_table(
