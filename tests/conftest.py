@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
+
+from featurewright.auto import failures
 
 # The first call of a kernel compiles it, which no deadline would allow; derandomised, so that a
 # failure is seen again. Kernels that run as Python take a thousand times as long.
@@ -15,6 +18,14 @@ settings.register_profile("python", max_examples=2, **usual)
 RUNS_PYTHON = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 RUNS_ALL = os.environ.get("FEATUREWRIGHT_TESTS") == "all"
 settings.load_profile("python" if RUNS_PYTHON else "thorough" if RUNS_ALL else "quick")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _raise_our_own_mistakes():
+    """A mistake in this package fails a test, where a search would leave a method out."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(failures, "_not_caught", failures.PROGRAMMING_ERRORS)
+        yield
 
 
 def pytest_collection_modifyitems(config, items):

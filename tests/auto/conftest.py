@@ -6,14 +6,8 @@ import pytest
 from tests.auto.cases import FakeClock
 
 from featurewright import AutoFeatures
-from featurewright.auto import cross_check, failures
+from featurewright.auto import cross_check
 from featurewright.auto.timing import Clock
-
-
-@pytest.fixture(autouse=True)
-def _raise_our_own_mistakes(monkeypatch):
-    """A mistake in this package fails a test, where a search would leave a method out."""
-    monkeypatch.setattr(failures, "_not_caught", failures.PROGRAMMING_ERRORS)
 
 
 @pytest.fixture(autouse=True)

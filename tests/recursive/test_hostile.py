@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from tests.cases import loop_over
 
 from featurewright import RecursiveSelectiveClassifier, RecursiveSelectiveTransformer
 
@@ -33,7 +34,7 @@ def tables():
 
 
 @pytest.mark.parametrize("name", tables())
-@pytest.mark.parametrize("scale", ["auto", "maxabs", "standard"])
+@loop_over("scale", ["auto", "maxabs", "standard"])
 def test_odd_tables(name, scale):
     X = tables()[name]
     model = RecursiveSelectiveTransformer("auto", scale=scale, random_state=0).fit(X, Y)
