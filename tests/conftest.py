@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-from featurewright.auto import failures
+from featurewright.auto import cross_check, estimators, failures
 
-# The first call of a kernel compiles it, which no deadline would allow; derandomised, so that a
-# failure is seen again. Kernels that run as Python take a thousand times as long.
-usual = {"deadline": None, "derandomize": True}
+# The first call of a kernel compiles it, and a machine may be busy, which no limit of time would
+# allow; derandomised, so that a failure is seen again. Kernels that run as Python take a thousand
+# times as long.
+usual = {
+    "deadline": None,
+    "derandomize": True,
+    "suppress_health_check": [HealthCheck.too_slow],
+}
 settings.register_profile("quick", max_examples=20, **usual)
 settings.register_profile("thorough", max_examples=200, **usual)
 settings.register_profile("python", max_examples=2, **usual)
@@ -26,6 +31,20 @@ def _raise_our_own_mistakes():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(failures, "_not_caught", failures.PROGRAMMING_ERRORS)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _without_other_estimators():
+    """Leave the cross-check with other estimators to the tests that ask for it: it takes long."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cross_check, "STANDARD", ())
+        yield
+
+
+@pytest.fixture
+def other_estimators(monkeypatch):
+    """Have searches cross-check with the other standard estimators."""
+    monkeypatch.setattr(cross_check, "STANDARD", estimators.STANDARD)
 
 
 def pytest_collection_modifyitems(config, items):

@@ -35,7 +35,7 @@ def examples(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("code", examples(README))
-def test_readme_code_runs(code, capsys):
+def test_readme_code_runs(code, capsys, other_estimators):
     exec(compile(code, "README.md", "exec"), {})
     assert "held-out" in capsys.readouterr().out
 
