@@ -30,18 +30,23 @@ $(STAMPS)/%: pyproject.toml | $(BIN)/python
 demo: $(STAMPS)/cli ## Find features for a real table, step by step
 	$(BIN)/featurewright demo
 
+# Neighbours in one process share their fixtures, and what is compiled ahead is compiled once.
+IN_TWO := -n 2 --dist worksteal
+
 test: $(STAMPS)/test browser ## Run the tests, in minutes
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/featurewright compile --quiet
+	$(BIN)/python -m pytest $(IN_TWO)
 	FEATUREWRIGHT_COMPILER=numba $(BIN)/python -m pytest -q $(COMPILED)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 $(ORACLES)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(IN_TWO) $(ORACLES)
 
 # What is tested with plain Numba too, and the kernels that are fast enough as Python.
 COMPILED := tests/engine/test_decorator.py tests/engine/test_criteria.py tests/engine/test_sums.py
 ORACLES := $(addprefix tests/engine/test_,criteria.py sums.py random.py grammar.py partition.py)
 
 test-all: $(STAMPS)/test browser ## Run all tests, the long ones too, as before a release
-	FEATUREWRIGHT_TESTS=all $(BIN)/python -m pytest -n 2
-	FEATUREWRIGHT_COMPILER=numba $(BIN)/python -m pytest -n 2 tests/engine
+	$(BIN)/featurewright compile --quiet
+	FEATUREWRIGHT_TESTS=all $(BIN)/python -m pytest $(IN_TWO)
+	FEATUREWRIGHT_COMPILER=numba $(BIN)/python -m pytest $(IN_TWO) tests/engine
 	$(MAKE) test-python
 
 # Kernels run as Python, so that the lines that their tests reach can be counted.

@@ -4,17 +4,47 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import settings
+import pytest
+from hypothesis import HealthCheck, settings
 
-# The first call of a kernel compiles it, which no deadline would allow; derandomised, so that a
-# failure is seen again. Kernels that run as Python take a thousand times as long.
-usual = {"deadline": None, "derandomize": True}
+from featurewright.auto import cross_check, estimators, failures
+
+# The first call of a kernel compiles it, and a machine may be busy, which no limit of time would
+# allow; derandomised, so that a failure is seen again. Kernels that run as Python take a thousand
+# times as long.
+usual = {
+    "deadline": None,
+    "derandomize": True,
+    "suppress_health_check": [HealthCheck.too_slow],
+}
 settings.register_profile("quick", max_examples=20, **usual)
 settings.register_profile("thorough", max_examples=200, **usual)
 settings.register_profile("python", max_examples=2, **usual)
 RUNS_PYTHON = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 RUNS_ALL = os.environ.get("FEATUREWRIGHT_TESTS") == "all"
 settings.load_profile("python" if RUNS_PYTHON else "thorough" if RUNS_ALL else "quick")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _raise_our_own_mistakes():
+    """A mistake in this package fails a test, where a search would leave a method out."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(failures, "_not_caught", failures.PROGRAMMING_ERRORS)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _without_other_estimators():
+    """Leave the cross-check with other estimators to the tests that ask for it: it takes long."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cross_check, "STANDARD", ())
+        yield
+
+
+@pytest.fixture
+def other_estimators(monkeypatch):
+    """Have searches cross-check with the other standard estimators."""
+    monkeypatch.setattr(cross_check, "STANDARD", estimators.STANDARD)
 
 
 def pytest_collection_modifyitems(config, items):

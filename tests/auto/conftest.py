@@ -6,26 +6,7 @@ import pytest
 from tests.auto.cases import FakeClock
 
 from featurewright import AutoFeatures
-from featurewright.auto import cross_check, failures
 from featurewright.auto.timing import Clock
-
-
-@pytest.fixture(autouse=True)
-def _raise_our_own_mistakes(monkeypatch):
-    """A mistake in this package fails a test, where a search would leave a method out."""
-    monkeypatch.setattr(failures, "_not_caught", failures.PROGRAMMING_ERRORS)
-
-
-@pytest.fixture(autouse=True)
-def _without_other_estimators(request, monkeypatch):
-    """Leave the cross-check with other estimators to the tests that ask for it: it takes long."""
-    if "other_estimators" not in request.fixturenames:
-        monkeypatch.setattr(cross_check, "STANDARD", ())
-
-
-@pytest.fixture
-def other_estimators():
-    """Have searches cross-check with the other standard estimators."""
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from tests.auto.cases import LONG, TWO_FOLDS
+from tests.cases import loop_over
 
 from featurewright import AutoFeatures, load, save
 from featurewright.auto.dates import TimeKind, date_parts, read_seconds, time_kind
@@ -36,7 +37,7 @@ def series(labels):
     return nw.from_native(pl.Series("when", labels), series_only=True)
 
 
-@pytest.mark.parametrize("form", WRITTEN)
+@loop_over("form", WRITTEN)
 def test_ways_to_write_dates(form):
     column = series([None, *(day.strftime(form) for day in DAYS)])
     kind = time_kind(column)
@@ -54,7 +55,7 @@ def test_ways_to_write_dates(form):
     assert date_parts(read_seconds("when", real, kind))["day"].tolist() == [d.day for d in DAYS]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("labels", "kind"),
     [
         (["01/02/2024", "03/04/2024"], TimeKind.MONTH_FIRST),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.cases import loop_over
 
 from featurewright import AutoFeatures
 from featurewright.auto.methods import METHODS, Task, chosen_methods, may_join
 from featurewright.auto.outcomes import Reason
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("method", "others", "expected"),
     [
         ("forest", ("scores",), True),

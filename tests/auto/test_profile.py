@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
+from tests.cases import loop_over
 
 from featurewright.auto.profile import MAX_CLASSES, N_BINS, OTHER, profile_columns
 
@@ -66,11 +67,10 @@ def test_overlap_is_the_rank_correlation(random):
         assert entry["rho"] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
-@pytest.mark.parametrize(
+@loop_over("task", ["classification", "regression"])
+@loop_over(
     "column",
     [[np.nan, np.nan], [np.inf, 1.0], [3.0, 3.0], [1e308, -1e308], [5e-324, 0.0]],
-    ids=str,
 )
 def test_hostile_columns(column, task):
     profile = profile_columns(np.array(column)[:, None], ["a"], [0, 1], task)

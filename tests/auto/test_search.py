@@ -12,6 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit, TimeSeriesSplit
 from sklearn.svm import LinearSVC
 from tests.auto.cases import PRODUCT, N, X, quick
+from tests.cases import loop_over
 
 from featurewright.auto import AutoFeatures, standard_estimator
 from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
@@ -99,8 +100,8 @@ def test_the_best_few_are_tried_on_further_folds():
     assert len(fixed.gain_per_fold_) == 3
 
 
-@pytest.mark.parametrize("name", ["linear", "knn", "boosting"])
-@pytest.mark.parametrize("task", ["classification", "regression", "multilabel"])
+@loop_over("name", ["linear", "knn", "boosting"])
+@loop_over("task", ["classification", "regression", "multilabel"])
 def test_a_standard_estimator_keeps_its_name(name, task):
     asked = standard_estimator(name, task, random_state=3)
     assert choose_estimator(asked, task, 1, 0)[0] == name

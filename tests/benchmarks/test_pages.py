@@ -20,6 +20,7 @@ from pages import (
     stamp,
     write_page,
 )
+from tests.cases import loop_over
 
 ROOT = Path(__file__).parents[2]
 
@@ -134,7 +135,7 @@ def test_the_index_of_claims(folder):
     assert target.read_text() == text
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("verdict", "expected"),
     [
         (results_page.improves("3", "7", "0"), "holds"),

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from tests.cases import loop_over
 from tests.cli.tables import mixed
 
 import featurewright
@@ -177,7 +178,7 @@ def test_version(call):
     assert call("--version").stdout == f"featurewright {featurewright.__version__}\n"
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "command", ["fit", "transform", "predict", "inspect", "sql", "report", "methods", "demo"]
 )
 def test_help_explains_and_shows_examples(call, command):
@@ -295,7 +296,7 @@ def test_not_utf8_is_said(call, tmp_path):
     assert "not UTF-8" in said.stderr
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("arguments", "words"),
     [
         (["-t", "sgin"], "There is no column 'sgin': did you mean 'sign'?"),

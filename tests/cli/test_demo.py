@@ -7,7 +7,7 @@ import re
 import featurewright
 
 
-def test_demo(call, tmp_path):
+def test_demo(call, tmp_path, other_estimators):
     said = call("demo", "--out", tmp_path / "demo", "--time", 8).stdout
     for title in ("1. The table", "2. The search", "3. The proof", "4. What you can do with it"):
         assert title in said

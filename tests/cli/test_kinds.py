@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from tests.cases import loop_over
 
 from featurewright import BatchConstructor
 from featurewright.cli.errors import UserError
@@ -17,7 +18,7 @@ from featurewright.cli.kinds import (
 )
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("texts", "expected"),
     [
         (["1", "-2", ""], [1, -2, None]),
@@ -37,7 +38,6 @@ from featurewright.cli.kinds import (
         (["", "NaN"], [None, None]),
         (["99999999999999999999"], [1e20]),
     ],
-    ids=str,
 )
 def test_types_are_found_in_text(texts, expected):
     assert find_types(pl.DataFrame({"a": texts}))["a"].to_list() == expected

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from tests.cases import case
+from tests.cases import case, loop_over
 from tests.constructive.learners import (
     CLASSIFIERS,
     bits_target,
@@ -98,7 +98,7 @@ def test_constant_target(name):
 
 
 @every_classifier
-@pytest.mark.parametrize("search", ["random", None])
+@loop_over("search", ["random", None])
 def test_500_classes(name, search):
     X = table(1000, 3)
     X[:, 0] = np.arange(1000) % 500
@@ -120,7 +120,7 @@ def test_500_classes_by_votes():
 
 
 @every_learner
-@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e39, -1e300])
+@loop_over("value", [np.inf, -np.inf, 1e39, -1e300])
 def test_too_large_numbers_are_refused(name, value):
     X, y = problem(name, 30)
     bad = X.copy()
@@ -144,7 +144,7 @@ def test_duplicate_column_names_are_refused(name):
 
 
 @every_regressor
-@pytest.mark.parametrize("size", [1e-300, 1e-30, 1e30, 1e150, 1e200, 1.7e308])
+@loop_over("size", [1e-300, 1e-30, 1e30, 1e150, 1e200, 1.7e308])
 def test_targets_of_any_size(name, size):
     X = table(60, 3)
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
@@ -163,7 +163,7 @@ def test_target_with_a_large_offset(name):
 
 
 @every_learner
-@pytest.mark.parametrize("what", ["no rows", "no columns", "wrong length", "three dimensions"])
+@loop_over("what", ["no rows", "no columns", "wrong length", "three dimensions"])
 def test_wrong_shapes_are_refused(name, what):
     X, y = problem(name, 30)
     bad, target = {
@@ -197,7 +197,7 @@ def test_missing_target_is_refused(name):
 
 
 @every_learner
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@loop_over("frame", [pd.DataFrame, pl.DataFrame])
 def test_columns_without_any_value(name, frame):
     data = {"a": [None] * 30, "b": list(range(30)), "c": ["x", None, "y"] * 10}
     X = frame(data)

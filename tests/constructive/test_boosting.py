@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
+from tests.cases import loop_over
 from tests.constructive.learners import check_outputs, check_same, check_sentence, make, table
 
 from featurewright.datasets import make_ringnorm, make_waveform
@@ -188,8 +189,8 @@ def naive_adaboost(X, y, weights, n_rounds):
         W = W / W.sum()
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 4])
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@loop_over("n_classes", [2, 3, 4])
+@loop_over("seed", [0, 1, 2])
 def test_votes_against_naive_adaboost(n_classes, seed):
     rng = np.random.default_rng(seed)
     X = table(30, 3, seed)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from tests.cases import case
+from tests.cases import case, loop_over
 from tests.constructive.learners import (
     bits_target,
     check_outputs,
@@ -51,8 +51,8 @@ def test_one_level_among_many(name, kind):
 
 
 @pytest.mark.parametrize("name", ["TreeClassifier", "TreeRegressor"])
-@pytest.mark.parametrize("n_levels", [5, 300])
-@pytest.mark.parametrize("flipped", [False, True])
+@loop_over("n_levels", [5, 300])
+@loop_over("flipped", [False, True])
 def test_one_test_finds_the_level(name, n_levels, flipped):
     chosen = labels(n_levels, 1500)
     X = pd.DataFrame({"noise": table(1500, 1)[:, 0], "kind": chosen})
@@ -184,9 +184,9 @@ def test_category_of_one_label(name):
 
 
 @pytest.mark.parametrize("name", SINGLE)
-@pytest.mark.parametrize("flipped", [False, True])
-@pytest.mark.parametrize("search", ["random", None])
-@pytest.mark.parametrize("present", ["varied", "constant"])
+@loop_over("flipped", [False, True])
+@loop_over("search", ["random", None])
+@loop_over("present", ["varied", "constant"])
 def test_being_missing_is_informative(name, flipped, search, present):
     x = table(300, 1)[:, 0] if present == "varied" else np.ones(300)
     gone = np.random.default_rng(3).random(300) < 0.4

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from tests.cases import loop_over
 from tests.constructive.learners import (
     check_same,
     every_ensemble,
@@ -22,7 +23,7 @@ every_search = pytest.mark.parametrize("search", SEARCHES)
 
 
 @every_ensemble
-@pytest.mark.parametrize("search", ["random", None])
+@loop_over("search", ["random", None])
 def test_any_number_of_threads(name, search):
     X, y = problem(name)
     Z = table(5000, seed=1)  # enough rows for prediction in threads

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from tests.cases import loop_over
 from tests.constructive.learners import (
     CLASSIFIERS,
     check_outputs,
@@ -89,7 +90,7 @@ def test_odd_names_round_trip(name):
 
 
 @every_learner
-@pytest.mark.parametrize("frame", [False, True])
+@loop_over("frame", [False, True])
 def test_transform_is_what_the_formula_says(name, frame):
     X = odd_frame()
     X.iloc[::7, 0] = np.nan
@@ -136,7 +137,7 @@ def test_without_search_the_columns_come_back(name):
 
 
 @every_learner
-@pytest.mark.parametrize("changes", [{"n_features_out": 6}, {"n_features_out": 2},
+@loop_over("changes", [{"n_features_out": 6}, {"n_features_out": 2},
                                      {"include_original": True}])  # fmt: skip
 def test_output_parameters_may_change_after_fit(name, changes):
     X, y = problem(name)

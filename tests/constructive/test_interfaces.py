@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.cases import loop_over
 from tests.constructive.learners import (
     CLASSIFIERS,
     check_same,
@@ -70,7 +71,7 @@ def test_pipeline_of_features_and_a_linear_model(name):
 
 
 @every_learner
-@pytest.mark.parametrize("kind", FRAMES)
+@loop_over("kind", FRAMES)
 def test_column_transformer(name, kind):
     X, y = problem(name)
     frame = FRAMES[kind](X)
@@ -84,8 +85,8 @@ def test_column_transformer(name, kind):
 
 
 @every_learner
-@pytest.mark.parametrize("kind", FRAMES)
-@pytest.mark.parametrize("include_original", [False, True])
+@loop_over("kind", FRAMES)
+@loop_over("include_original", [False, True])
 def test_set_output(name, kind, include_original):
     X, y = problem(name)
     frame = FRAMES[kind](X)
@@ -102,7 +103,7 @@ def test_set_output(name, kind, include_original):
 
 
 @every_learner
-@pytest.mark.parametrize("kind", FRAMES)
+@loop_over("kind", FRAMES)
 def test_set_output_when_a_column_is_named_like_a_formula(name, kind):
     X, y = problem(name)
     frame = FRAMES[kind](X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.cases import loop_over
 from tests.constructive.learners import (
     CLASSIFIERS,
     GROWN,
@@ -69,7 +70,7 @@ def test_a_label_that_never_varies(name):
 
 
 @pytest.mark.parametrize("name", GROWN_CLASSIFIERS)
-@pytest.mark.parametrize("criterion", CRITERIA)
+@loop_over("criterion", CRITERIA)
 def test_every_criterion_learns(name, criterion):
     X = table(300)
     y = np.digitize(X[:, 0] * X[:, 1], [-0.3, 0.3])
@@ -79,9 +80,7 @@ def test_every_criterion_learns(name, criterion):
 
 
 @every_classifier
-@pytest.mark.parametrize(
-    "labels", [["b", "a"], [True, False], [3, -7], [2.0, 0.0], [np.int8(1), np.int8(0)]]
-)
+@loop_over("labels", [["b", "a"], [True, False], [3, -7], [2.0, 0.0], [np.int8(1), np.int8(0)]])
 def test_labels_of_any_kind(name, labels):
     X = table(80)
     y = np.array(labels)[(X[:, 0] > 0).astype(int)]
@@ -130,8 +129,8 @@ def test_limits_of_the_trees(name):
 
 
 @pytest.mark.parametrize("name", GROWN)
-@pytest.mark.parametrize("search", ["random", None])
-@pytest.mark.parametrize("limits", [{"min_samples_leaf": 20}, {"min_gain": 1.0}])
+@loop_over("search", ["random", None])
+@loop_over("limits", [{"min_samples_leaf": 20}, {"min_gain": 1.0}])
 def test_rows_are_counted_where_they_descend(name, search, limits):
     X = table(300)
     y = X[:, 0] + X[:, 1] * X[:, 2]

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from tests.cases import loop_over
 from tests.constructive.learners import (
     CLASSIFIERS,
     check_outputs,
@@ -67,8 +68,8 @@ def junk_and(name: str, X: np.ndarray, y: np.ndarray):
 
 
 @every_learner
-@pytest.mark.parametrize("scale", [1.0, 0.37])
-@pytest.mark.parametrize("search", ["random", None])
+@loop_over("scale", [1.0, 0.37])
+@loop_over("search", ["random", None])
 def test_zero_weights_are_ignored_exactly(name, scale, search):
     X, y = noisy(name, 90)
     weights = np.concatenate([np.zeros(30), np.ones(90)]) * scale
@@ -118,14 +119,14 @@ def test_nearly_whole_weights_are_like_whole_ones(name):
 
 
 @every_learner
-@pytest.mark.parametrize("weight", [1e-300, 1e300, 1e308])
+@loop_over("weight", [1e-300, 1e300, 1e308])
 def test_weights_of_any_size(name, weight):
     X, y = noisy(name, 60)
     check_outputs(make(name).fit(X, y, np.full(60, weight)), X)
 
 
 @every_learner
-@pytest.mark.parametrize("weights", [[1.0] * 59, [-1.0] * 60, [np.nan] * 60, [0.0] * 60])
+@loop_over("weights", [[1.0] * 59, [-1.0] * 60, [np.nan] * 60, [0.0] * 60])
 def test_wrong_weights_are_refused(name, weights):
     X, y = noisy(name, 60)
     with pytest.raises(ValueError, match=r"[Ss]ample.weight"):
@@ -217,7 +218,7 @@ def test_oob_score_needs_a_bootstrap(name):
 
 
 @every_forest
-@pytest.mark.parametrize("n_rows", [1, 2, 3])
+@loop_over("n_rows", [1, 2, 3])
 def test_oob_score_of_few_rows_warns_at_most(name, n_rows):
     X, y = problem(name, n_rows)
     with warnings.catch_warnings():
@@ -230,7 +231,7 @@ def test_oob_score_of_few_rows_warns_at_most(name, n_rows):
 
 
 @every_forest
-@pytest.mark.parametrize("search", ["random", None])
+@loop_over("search", ["random", None])
 def test_warm_start_equals_a_fresh_fit(name, search):
     X, y = problem(name)
     settings = {"search": search, "oob_score": True, "bootstrap": True}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from tests.cases import loop_over
 
 from featurewright.cli.app import app
 
@@ -34,7 +35,7 @@ def examples(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("code", examples(README))
-def test_readme_code_runs(code, capsys):
+def test_readme_code_runs(code, capsys, other_estimators):
     exec(compile(code, "README.md", "exec"), {})
     assert "held-out" in capsys.readouterr().out
 
@@ -56,7 +57,7 @@ def test_commands_exist_with_their_options(line):
     assert {argument for argument in arguments if argument.startswith("-")} <= known
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@loop_over("document", DOCUMENTS)
 def test_links_lead_to_files(document):
     path = ROOT / document
     targets = re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8"))

@@ -9,6 +9,7 @@ import onnxruntime
 import polars as pl
 import pytest
 import sympy
+from tests.cases import loop_over
 from tests.export.engines import ENGINES, KEY, numbers, run
 
 from featurewright.export.graph import Graph
@@ -73,7 +74,7 @@ EVERY = {name: applied(name) for name in OPERATORS}
 EXPECTED = {name: call.evaluate(encode(SCHEMA, FRAME)) for name, call in EVERY.items()}
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@loop_over("name", OPERATORS)
 def test_a_row_is_complete(name):
     row = OPERATORS[name]
     assert row.name == name.lower()
@@ -91,7 +92,7 @@ def test_a_row_is_complete(name):
         assert OPERATORS[other].arity == 2
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@loop_over("name", OPERATORS)
 def test_formulas(name):
     call = EVERY[name]
     assert parse(str(call), SCHEMA.names, SCHEMA.domains, SCHEMA.levels) == call
@@ -102,7 +103,7 @@ def test_formulas(name):
     np.testing.assert_array_equal(simpler, EXPECTED[name])
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@loop_over("name", OPERATORS)
 def test_sympy_computes_what_numpy_does(name):
     call, made = EVERY[name], EVERY[name].sympy()
     for x, y in [(1.5, -0.25), (-3.0, 2.0), (2.0, 2.0)]:
@@ -115,7 +116,7 @@ def test_sympy_computes_what_numpy_does(name):
         assert float(found) == pytest.approx(call.evaluate(values)[0])
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@loop_over("name", OPERATORS)
 def test_declared_properties_hold(name):
     row, values = OPERATORS[name], EXPECTED[name]
     known = values[~np.isnan(values)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 
 import pytest
+from tests.cases import loop_over
 
 import featurewright
 from featurewright import datasets, metrics
@@ -59,7 +60,7 @@ def test_public_datasets():
     assert sorted(datasets.__all__) == PUBLIC_DATASETS
 
 
-@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in MODULES])
+@loop_over("name", [name for name in PUBLIC if name not in MODULES])
 def test_public_name_has_an_example(name):
     assert ">>> " in (getattr(featurewright, name).__doc__ or "")
 

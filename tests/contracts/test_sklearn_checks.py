@@ -17,6 +17,7 @@ CHEAP = {
     "n_recursions": 2,
     "n_constructed": 8,
     "methods": "batch",
+    "cv": 2,
     "random_state": 0,
 }
 BOOSTING_ROUNDS = 40  # a learning rate of 0.1 needs some

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -47,10 +48,17 @@ def package_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
+def statements(path: Path) -> list[ast.AST]:
+    """Return the parts of a file that import or call something."""
+    parts = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [part for part in parts if isinstance(part, ast.Import | ast.ImportFrom | ast.Call)]
+
+
 def imported_modules(path: Path) -> Iterator[str]:
     """List the modules a file imports, with relative imports resolved."""
     package = path.relative_to(PACKAGE.parent).with_suffix("").parts[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -69,7 +77,7 @@ def imported_packages(path: Path) -> set[str]:
 def calls_print(path: Path) -> bool:
     return any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in statements(path)
     )
 
 

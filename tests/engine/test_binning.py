@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.cases import loop_over
 from tests.engine.arguments import as_values, make_state
 from tests.naive import bins as naive
 
@@ -335,7 +336,7 @@ def marks_of(x, low, high):
     return marks[:count], state
 
 
-@pytest.mark.parametrize("shape", COLUMNS_BY_SHAPE)
+@loop_over("shape", COLUMNS_BY_SHAPE)
 def test_dense_spans_are_distinguished_from_spread_values(shape):
     x, is_dense = COLUMNS_BY_SHAPE[shape]
     x = x.astype(np.float32)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import loop_over
 from tests.engine.arguments import (
     NO_USERS,
     Tree,
@@ -43,8 +44,8 @@ def numbered(tree: Tree) -> np.ndarray:
     return left
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("drawn", [0, 1])
+@loop_over("seed", range(4))
+@loop_over("drawn", [0, 1])
 def test_leaves_are_found_as_by_walking(seed, drawn):
     tree = some_tree(seed, random_threshold=drawn)
     assert len(tree.inner) > 10

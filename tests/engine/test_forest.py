@@ -8,6 +8,7 @@ from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
 import pytest
+from tests.cases import loop_over
 from tests.engine.arguments import NO_USERS
 from tests.engine.forests import make_forest
 from tests.naive.trees import find_leaf
@@ -94,7 +95,7 @@ def test_groups_take_turns():
         np.testing.assert_allclose(out[:, group], expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 4, -1, None])
+@loop_over("n_jobs", [1, 2, 4, -1, None])
 def test_any_number_of_threads(grown, n_jobs):
     forest, X = grown
     X = np.tile(X, (80, 1))

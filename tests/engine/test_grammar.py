@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 from scipy.stats import chisquare
+from tests.cases import loop_over
 from tests.engine.arguments import make_grammar, make_state
 from tests.naive.automaton import all_programs, is_program
 from tests.naive.programs import operator_of, symbols_of
@@ -61,8 +62,8 @@ def kind_of(symbol: int) -> str:
     return "column" if symbol >= 0 else "constructor"
 
 
-@pytest.mark.parametrize("sampling", ["symbol", "kind"])
-@pytest.mark.parametrize("case", CASES)
+@loop_over("sampling", ["symbol", "kind"])
+@loop_over("case", CASES)
 def test_valid_symbols_are_drawn_as_often_as_they_should(case, sampling):
     domains, operators, width = CASES[case]
     automaton = build_automaton(domains, resolve_operators(operators), width)

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.cases import loop_over
 from tests.engine.arguments import (
     Tree,
     class_target,
@@ -147,7 +148,7 @@ CONFIGS = {
 }
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("kind", "missing"), [("classes", 0.2), ("fractional", 0.0), ("numbers", 0.2), ("edges", 0.0)]
 )
 @pytest.mark.parametrize("name", CONFIGS)
@@ -209,8 +210,8 @@ def test_a_node_after_one_that_cannot_be_split(max_leaves):
     check_tree(tree, columns, target, settings, make_grammar([0]))
 
 
-@pytest.mark.parametrize("max_leaves", [0, 12])
-@pytest.mark.parametrize("seed", range(4))
+@loop_over("max_leaves", [0, 12])
+@loop_over("seed", range(4))
 def test_tables_with_many_equal_rows(seed, max_leaves):
     """Nodes that cannot be split stand among nodes that can."""
     columns = np.round(table(seed, 120, 0.1, decimals=0)[:2])
@@ -241,8 +242,8 @@ def plain_case(seed: int, criterion: int, **values):
     return columns, target, settings, sums
 
 
-@pytest.mark.parametrize("criterion", [INFORMATION, GINI, SQUARES])
-@pytest.mark.parametrize("values", [{}, {"min_rows": 3}, {"min_weight": 4.0}, {"min_split": 6}])
+@loop_over("criterion", [INFORMATION, GINI, SQUARES])
+@loop_over("values", [{}, {"min_rows": 3}, {"min_weight": 4.0}, {"min_split": 6}])
 def test_every_split_of_a_plain_tree_is_the_best_one(criterion, values):
     for seed in range(12):
         columns, target, settings, sums = plain_case(seed, criterion, **values)
@@ -317,9 +318,9 @@ def test_best_first_growth_splits_what_gains_most():
         np.testing.assert_array_equal(small.gain[small.inner], full.gain[small.inner])
 
 
-@pytest.mark.parametrize("seed", [11**15, 7**20, 5**26, 3**39])
-@pytest.mark.parametrize("drawn", [0, 1])
-@pytest.mark.parametrize("limit", ["min_rows", "min_weight"])
+@loop_over("seed", [11**15, 7**20, 5**26, 3**39])
+@loop_over("drawn", [0, 1])
+@loop_over("limit", ["min_rows", "min_weight"])
 def test_halving_asks_of_a_sample_only_its_share_of_a_side(limit, drawn, seed):
     """A fifth of the rows is enough for a side: the samples' rounds must not forbid it."""
     rng = np.random.default_rng(0)

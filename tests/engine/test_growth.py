@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.cases import loop_over
 from tests.engine.forests import make_job
 
 from featurewright.engine.buffers import Target
@@ -98,9 +99,9 @@ def test_growing_leaves_the_job_alone():
     assert settings == job.settings
 
 
-@pytest.mark.parametrize("by_class", [True, False])
-@pytest.mark.parametrize("searched", [True, False])
-@pytest.mark.parametrize(
+@loop_over("by_class", [True, False])
+@loop_over("searched", [True, False])
+@loop_over(
     "limits",
     [
         {"max_depth": 4},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.cases import loop_over
 from tests.engine.arguments import (
     class_target,
     grow,
@@ -26,9 +27,9 @@ from featurewright.engine.threads import Halt
 from featurewright.expressions import Category
 
 
-@pytest.mark.parametrize("n", [12, 60, 400])
-@pytest.mark.parametrize("kind", ["number", "category", "constant"])
-@pytest.mark.parametrize("criterion", [RATIO, KEARNS_MANSOUR, SQUARES])
+@loop_over("n", [12, 60, 400])
+@loop_over("kind", ["number", "category", "constant"])
+@loop_over("criterion", [RATIO, KEARNS_MANSOUR, SQUARES])
 def test_informative_missing_values_are_separated(criterion, kind, n):
     for drawn in (0, 1):
         for search in ({"n_raw": 1}, {"budget": 3, "strategy": 1, "sample": 64}):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import loop_over
 from tests.engine.arguments import (
     as_values,
     class_target,
@@ -68,8 +69,8 @@ def test_sums_are_prepared(seed, n, n_targets, centered):
     np.testing.assert_allclose(buffers.rows.totals[: n_stats + 1], totals, rtol=1e-5, atol=1e-3)
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, -1.7, 3.3])
-@pytest.mark.parametrize("whole", [True, False])
+@loop_over("value", [0.0, 0.1, -1.7, 3.3])
+@loop_over("whole", [True, False])
 def test_a_constant_target_is_pure_whatever_the_weights(value, whole):
     rng = np.random.default_rng(0)
     weights = rng.integers(1, 6, 50) if whole else 0.1 + rng.random(50)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from tests.cases import loop_over
 from tests.engine.arguments import NO_USERS, as_programs, make_settings
 from tests.naive import programs as naive
 
@@ -95,7 +95,7 @@ def test_an_opcode_without_a_kernel_gives_missing():
     assert np.isnan(apply_two(unknown, 1.0, 1.0))
 
 
-@pytest.mark.parametrize("name", EVERY_OPERATOR)
+@loop_over("name", EVERY_OPERATOR)
 def test_over_columns_equals_the_reference(name):
     columns = operands(OPERATORS[name].arity, np.float32)
     expected = naive.run(single(name)[0], columns)
@@ -104,7 +104,7 @@ def test_over_columns_equals_the_reference(name):
     assert_close_bits(actual, expected, 2 if name in ROUNDED else 0)
 
 
-@pytest.mark.parametrize("name", EVERY_OPERATOR)
+@loop_over("name", EVERY_OPERATOR)
 def test_over_one_row_equals_columns_to_the_last_bit(name):
     columns = operands(OPERATORS[name].arity, np.float32)
     np.testing.assert_array_equal(
@@ -112,7 +112,7 @@ def test_over_one_row_equals_columns_to_the_last_bit(name):
     )
 
 
-@pytest.mark.parametrize("name", EVERY_OPERATOR)
+@loop_over("name", EVERY_OPERATOR)
 def test_wide_floats_equal_the_reference(name):
     columns = operands(OPERATORS[name].arity, np.float64)
     expected = naive.run(single(name)[0], columns)

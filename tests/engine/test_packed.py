@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import loop_over
 from tests.engine.arguments import (
     WORST,
     as_values,
@@ -80,8 +81,8 @@ def test_whole_weights_are_packed_exactly():
     np.testing.assert_array_equal(scratch.left[1, :MAX_BINS], expected)
 
 
-@pytest.mark.parametrize("weight", [1e-30, 1.0, 1e30])
-@pytest.mark.parametrize("n", [1, 100, MAX_PACKED_ROWS])
+@loop_over("weight", [1e-30, 1.0, 1e30])
+@loop_over("n", [1, 100, MAX_PACKED_ROWS])
 def test_the_largest_sums_fit(n, weight):
     for value in (1.0, -1.0):
         node = boosted_node(np.full(n, value), np.full(n, weight))
@@ -110,9 +111,9 @@ def test_what_cannot_be_packed_is_not():
     assert not is_packed(make_node(class_target(rng.integers(0, 2, 50)), classes))
 
 
-@pytest.mark.parametrize("n_levels", [0, 7])
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-@pytest.mark.parametrize("n", [40, 300, 3000])
+@loop_over("n_levels", [0, 7])
+@loop_over("missing", [0.0, 0.2])
+@loop_over("n", [40, 300, 3000])
 def test_packed_scores_are_those_of_the_best_threshold(n, missing, n_levels):
     for seed in range(10):
         rng = np.random.default_rng(seed)

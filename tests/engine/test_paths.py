@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import loop_over
 from tests.engine.arguments import NO_USERS
 from tests.engine.forests import make_forest
 from tests.naive import paths as naive
@@ -86,8 +86,8 @@ def test_published_example():
     assert data.tolist() == [1.0] * 16
 
 
-@pytest.mark.parametrize("mixes", [False, True])
-@pytest.mark.parametrize("n_buckets", [1, 5, 10, 34, 1000])
+@loop_over("mixes", [False, True])
+@loop_over("n_buckets", [1, 5, 10, 34, 1000])
 def test_published_example_in_buckets(n_buckets, mixes):
     _, indices, data = write_hashed(published_example(), 1, n_buckets, 1, mixes=mixes)
     expected = naive.in_buckets([k - 1 for k in PUBLISHED], n_buckets, mixes=mixes)
@@ -179,8 +179,8 @@ def test_trees_can_be_skipped_and_rows_scaled():
     np.testing.assert_array_equal(encode(spread, len(X), forest), actual)
 
 
-@pytest.mark.parametrize("mixes", [False, True])
-@pytest.mark.parametrize("n_buckets", [1, 7, 64, 65, 5000])
+@loop_over("mixes", [False, True])
+@loop_over("n_buckets", [1, 7, 64, 65, 5000])
 def test_buckets_hold_sums(n_buckets, mixes):
     rng = np.random.default_rng(n_buckets)
     counts = rng.integers(0, 40, 30)

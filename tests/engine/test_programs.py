@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.cases import loop_over
 from tests.engine.arguments import NO_USERS, as_programs, make_grammar, make_settings, make_state
 from tests.engine.test_operators import EVERY_OPERATOR, LARGEST, ROUNDED, over_columns, over_rows
 from tests.naive import programs as naive
@@ -49,7 +50,7 @@ def test_whole_programs_give_the_same_over_columns_and_rows():
     np.testing.assert_array_equal(over_rows(programs, columns), over_columns(programs, columns))
 
 
-@pytest.mark.parametrize("n", [1, 31, 32, 33, 1023, 1024, 1025, 3000])
+@loop_over("n", [1, 31, 32, 33, 1023, 1024, 1025, 3000])
 def test_whole_programs_equal_references_across_chunks(n):
     exact = [name for name in EVERY_OPERATOR if name not in ROUNDED]
     programs = some_programs(60, exact)

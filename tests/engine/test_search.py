@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import loop_over
 from tests.engine.arguments import (
     NO_USERS,
     WIDTH,
@@ -133,8 +134,8 @@ def test_strategies_equal_their_description(seed, name, budget, classes, listing
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-@pytest.mark.parametrize("budget", [1, 17, 500])
-@pytest.mark.parametrize("drawn", [0, 1])
+@loop_over("budget", [1, 17, 500])
+@loop_over("drawn", [0, 1])
 def test_the_budget_is_kept_and_nothing_is_scored_twice(name, budget, drawn):
     scene = Scene(3, strategy=STRATEGIES[name], budget=budget, random_threshold=drawn)
     scene.search()
@@ -232,8 +233,8 @@ def test_candidates_are_valid_programs(name):
         walk(scene.grammar, program)  # raises on what is not valid
 
 
-@pytest.mark.parametrize("drawn", [0, 1])
-@pytest.mark.parametrize(("keep", "n"), [(2, 300), (4, 3000)])
+@loop_over("drawn", [0, 1])
+@loop_over(("keep", "n"), [(2, 300), (4, 3000)])
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_halving_is_the_same_where_columns_are_gathered_one_by_one(name, keep, n, drawn):
     found = []

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import loop_over
 from tests.engine.arguments import (
     WORST,
     as_values,
@@ -150,8 +151,8 @@ def test_refining_improves_thresholds():
     assert better >= 10
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("n", [200, 2000, 20_000])
+@loop_over("seed", range(3))
+@loop_over("n", [200, 2000, 20_000])
 def test_refining_finds_the_threshold_that_separates_two_classes(seed, n):
     rng = np.random.default_rng(seed)
     x = np.exp(rng.normal(0, 4, n)).astype(np.float32)
@@ -317,9 +318,9 @@ def test_missing_values_are_parted_only_to_beat_the_best_so_far(
         assert np.isnan(case.state["threshold"]) or drawn or limits
 
 
-@pytest.mark.parametrize("drawn", [0, 1])
-@pytest.mark.parametrize("n", [1, 2, 20, 50])
-@pytest.mark.parametrize("value", [0.0, 3.0, np.nan])
+@loop_over("drawn", [0, 1])
+@loop_over("n", [1, 2, 20, 50])
+@loop_over("value", [0.0, 3.0, np.nan])
 def test_a_constant_cannot_be_split(value, n, drawn):
     codes = np.arange(n) % 3
     settings = make_settings(random_threshold=drawn, whole_weights=0)

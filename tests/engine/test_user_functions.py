@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.special import expit
+from tests.cases import loop_over
 from tests.engine.arguments import as_programs, make_settings
 from tests.naive import programs as naive
 
@@ -135,8 +136,8 @@ def call(functions, slot: int, columns) -> np.ndarray:
     return by_row
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("slot", range(len(USERS)), ids=[user.name for user in USERS])
+@loop_over("dtype", [np.float32, np.float64])
+@loop_over("slot", range(len(USERS)))
 def test_user_operators_equal_their_function(compiled, slot, dtype):
     columns = operands(USERS[slot].arity).astype(dtype)
     expected = USERS[slot].reference(*columns)

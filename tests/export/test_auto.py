@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import sqlglot
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
 from tests.export.engines import ENGINES, KEY, mixed_frame, numbers, run
 
@@ -53,6 +54,12 @@ def dated_frame(n_rows: int = 120, seed: int = 0) -> pl.DataFrame:
     )
 
 
+def quick(estimator=None) -> AutoFeatures:
+    """A search that is over soon: folds that are given are not followed by further ones."""
+    folds = KFold(2, shuffle=True, random_state=0)
+    return AutoFeatures(estimator, methods="batch", time_budget=600, cv=folds, random_state=0)
+
+
 def target_of(frame: pl.DataFrame) -> np.ndarray:
     product = frame['a"b'].fill_nan(None).fill_null(0) * frame["größe"].fill_null(0)
     return np.digitize(product.to_numpy(), [-0.1, 0.3])
@@ -68,7 +75,7 @@ def check(model, frame: pl.DataFrame) -> None:
 
 @pytest.fixture(scope="module")
 def fitted() -> AutoFeatures:
-    model = AutoFeatures(methods=["batch"], time_budget=600, cv=2, random_state=0)
+    model = quick()
     frame = dated_frame()
     return model.fit(frame, target_of(frame))
 
@@ -103,7 +110,7 @@ def test_dates_and_original_columns(fitted):
 
 def test_parts_of_every_kind():
     frame = dated_frame().drop_nulls()
-    model = AutoFeatures(methods=["batch"], time_budget=600, cv=2, random_state=0)
+    model = quick()
     model.fit(frame, target_of(frame))
     with pytest.raises(ValueError, match=r"Column .* holds dates or times, but an ONNX model"):
         to_onnx(model)
@@ -123,7 +130,7 @@ def test_scores(n_classes, tmp_path):
     cuts = np.quantile(values, np.arange(1, n_classes) / max(1, n_classes))
     y = np.array(list("abc"))[np.searchsorted(cuts, values)] if n_classes else values
     frame = pl.DataFrame(X, schema=["a", "b'", "c"]).fill_nan(None)
-    model = AutoFeatures(methods=["batch"], time_budget=600, cv=2, random_state=0).fit(frame, y)
+    model = quick().fit(frame, y)
     table = model.reader_.read(model, frame)
     small = {"random_state": 0, "max_leaf_nodes": 8}
     boosting, trees = (
@@ -167,9 +174,7 @@ def test_every_dialect_reads_its_own_text(fitted, dialect):
             to_sql(fitted, "t", dialect)
         frame = dated_frame()
         frame = frame.rename(dict(zip(frame.columns, "abcdefgh", strict=True)))
-        fitted = AutoFeatures(methods=["batch"], time_budget=600, cv=2).fit(
-            frame, np.arange(120) % 2
-        )
+        fitted = quick().fit(frame, np.arange(120) % 2)
     text = to_sql(fitted, "t", dialect)
     (parsed,) = sqlglot.parse(text, dialect=dialect)
     names = list(fitted.get_feature_names_out())
@@ -184,7 +189,7 @@ def test_times_of_day_and_durations():
             "x": np.random.default_rng(0).normal(size=60),
         }
     )
-    model = AutoFeatures(methods=["batch"], time_budget=600, cv=2, random_state=0)
+    model = quick()
     model.fit(frame, np.arange(60) % 2)
     rows = frame.with_columns(pl.col("clock").cast(pl.String))
     expected = model.transform(frame)
@@ -214,7 +219,7 @@ def test_predictions_of_linear_models(task):
         "numbers": classes + np.linspace(0, 1, 150),
         "labels": np.column_stack([classes > 0, classes > 1]).astype(int),
     }[task]
-    model = AutoFeatures(methods=["batch"], time_budget=600, cv=2, random_state=0).fit(frame, y)
+    model = quick().fit(frame, y)
     outputs = ["predict"] if task == "numbers" else ["predict", "predict_proba"]
     for output in outputs:
         expected = np.asarray(getattr(model, output)(frame))
@@ -235,7 +240,7 @@ def test_numbers_as_onnx():
     X = np.random.default_rng(0).normal(size=(120, 3))
     X[::6, 1] = np.nan
     y = np.where(X[:, 0] * X[:, 2] > 0, "yes", "no")
-    model = AutoFeatures(methods=["batch"], time_budget=600, cv=2, random_state=0).fit(X, y)
+    model = quick().fit(X, y)
     for output in ("transform", "predict", "predict_proba"):
         session = onnxruntime.InferenceSession(to_onnx(model, output=output).SerializeToString())
         (found,) = session.run(None, {"X": X})
@@ -250,7 +255,7 @@ def test_other_estimators_are_refused():
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = np.arange(60) % 2
     for estimator in (DecisionTreeClassifier(), LogisticRegression(solver="liblinear")):
-        model = AutoFeatures(estimator, methods=["batch"], time_budget=600, cv=2).fit(X, y)
+        model = quick(estimator).fit(X, y)
         assert to_sql(model, "t")
         with pytest.raises(TypeError, match="on constructed columns cannot be exported"):
             to_sql(model, "t", output="predict")
@@ -260,7 +265,7 @@ def test_left_out_columns_are_not_read(fitted):
     reader = replace(fitted.reader_)
     assert reader.schema.n_columns == len(reader.columns)
     frame = dated_frame().with_columns(same=pl.lit(3.0), number=pl.int_range(120))
-    model = AutoFeatures(methods=["batch"], time_budget=600, cv=2, random_state=0)
+    model = quick()
     model.fit(frame, target_of(frame))
     assert set(model.left_out_) == {"same", "number"}
     check(model, frame)

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
+from tests.cases import loop_over
 from tests.export.cases import (
     ESTIMATORS,
     N_ROWS,
@@ -41,7 +42,7 @@ from featurewright.export.stored.models import ESTIMATORS as STORED
 from featurewright.export.stored.models import get_estimator, learned_kinds
 from featurewright.export.stored.registry import CHOICES, RECORDS, get_choices, get_record
 
-every_estimator = pytest.mark.parametrize("name", list(ESTIMATORS))
+every_estimator = loop_over("name", ESTIMATORS)
 # What the model in format_1.fw said when it was saved.
 FIRST_NAMES = ["a", "b", "c", "(a + b) / a", "b / a", "b + b / a"]
 FIRST_SHARES = [
@@ -88,7 +89,7 @@ def other_process(tmp_path_factory):
 
 
 @every_estimator
-@pytest.mark.parametrize("kind", TABLES)
+@loop_over("kind", TABLES)
 def test_another_process_says_the_same(name, kind, other_process):
     found = pickle.loads((other_process / f"{name} {kind}.answers").read_bytes())
     assert same(found, answers(fitted(name, kind), table(kind)))

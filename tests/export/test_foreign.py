@@ -25,6 +25,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from tests.cases import loop_over
 from tests.export.cases import (
     ESTIMATORS,
     answers,
@@ -173,7 +174,7 @@ def _neighbours(change):
     return model
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "model",
     [
         _tree(left_child=10**6),

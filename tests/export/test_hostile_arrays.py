@@ -6,9 +6,9 @@ import io
 import struct
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import loop_over
 from tests.export.cases import npy, pack, refuse, refused_or_sound, saved, unpack
 
 TREE = "ConstructiveTreeClassifier"
@@ -19,7 +19,7 @@ def _header(text):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(raw)) + raw
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "data",
     [
         b"",
@@ -34,7 +34,6 @@ def _header(text):
         _header("__import__('os').system('true')\n"),
         _header("{'descr': '<f8', 'fortran_order': 3, 'shape': (1,)}\n") + b"\0" * 8,
     ],
-    ids=lambda data: repr(data[:60]),
 )
 def test_arrays_that_are_none(data):
     document, members = unpack(saved(TREE))
@@ -66,7 +65,7 @@ def _put(place, value):
     return change
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("field", "change"),
     [
         ("left", _put(0, 10**9)),

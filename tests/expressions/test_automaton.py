@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.cases import loop_over
 from tests.naive.automaton import all_programs
 
 from featurewright.expressions import (
@@ -72,7 +73,7 @@ def accepted(automaton: Automaton, max_size: int):
                 todo.append(((*prefix, symbol), int(following)))
 
 
-@pytest.mark.parametrize("case", CASES)
+@loop_over("case", CASES)
 def test_accepts_exactly_the_programs(case) -> None:
     domains, selected, max_size = CASES[case]
     operators = resolve_operators(selected)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.cases import loop_over
 
 from featurewright.expressions import parse_budget
 
@@ -24,7 +25,7 @@ def test_budget(budget, n_columns, expected) -> None:
     assert parse_budget(budget, n_columns) == expected
 
 
-@pytest.mark.parametrize("budget", [0, -3, "0n", "-2n", "10", "ten", "n", "", "1e3n"])
+@loop_over("budget", [0, -3, "0n", "-2n", "10", "ten", "n", "", "1e3n"])
 def test_bad_value(budget) -> None:
     with pytest.raises(ValueError, match="budget must be"):
         parse_budget(budget, 3)

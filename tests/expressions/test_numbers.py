@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import loop_over
 
 from featurewright.expressions import (
     Call,
@@ -56,7 +57,7 @@ def test_what_float32_cannot_hold_is_refused(value):
         number_code(value)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "reason"),
     [
         ("a + 2", "numbers stand after"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from tests.cases import loop_over
 
 from featurewright.expressions import OPERATORS, builtin, opcodes
 
 
-@pytest.mark.parametrize("opcode", [0, 23, 64, 255])
-@pytest.mark.parametrize("parameter", [0, 1, 255, 256, opcodes.MAX_PARAMETER])
+@loop_over("opcode", [0, 23, 64, 255])
+@loop_over("parameter", [0, 1, 255, 256, opcodes.MAX_PARAMETER])
 def test_symbol_round_trip(opcode: int, parameter: int) -> None:
     symbol = opcodes.operator_symbol(opcode, parameter)
     assert symbol < 0

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from tests.cases import loop_over
 
 from featurewright.expressions import (
     ARITHMETIC,
@@ -63,8 +64,8 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "x", "y", "expected"), RULES)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@loop_over(("name", "x", "y", "expected"), RULES)
+@loop_over("dtype", [np.float64, np.float32])
 def test_domain_rule(name, x, y, expected, dtype) -> None:
     with np.errstate(over="ignore", under="ignore"):
         arrays = [np.array(values, dtype=dtype) for values in (x, y) if values is not None]
@@ -80,8 +81,8 @@ def test_every_builtin_has_a_tested_rule_and_a_written_one() -> None:
     assert set(ARITHMETIC) <= set(OPERATORS)
 
 
-@pytest.mark.parametrize("name", OPERATORS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@loop_over("name", OPERATORS)
+@loop_over("dtype", [np.float64, np.float32])
 def test_results_are_in_range_or_missing_and_commute_as_declared(name, dtype) -> None:
     operator = OPERATORS[name]
     pool = [0.0, -0.0, NAN, 1.0, -2.5, 1e30, -1e30, 1e-30, 1e-40, FLOAT_MAX, -FLOAT_MAX]
@@ -137,7 +138,7 @@ def test_a_mistake_in_a_user_function_is_not_hidden() -> None:
         broken.reference([1.0])
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("arguments", "error", "message"),
     [
         (("", (Real,), Real, abs), ValueError, "non-empty string"),

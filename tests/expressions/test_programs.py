@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from tests.cases import loop_over
 from tests.expressions.strategies import DOMAINS, LEVELS, NAMES, USER_OPERATORS, expressions
 
 from featurewright.expressions import Operator, Real, from_program, parse, to_program
@@ -45,7 +46,7 @@ def test_unknown_user_operator() -> None:
         to_program(tree, many)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("symbols", "message"),
     [
         ([], "leaves 0 values"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sympy
 from hypothesis import given, settings
+from tests.cases import loop_over
 from tests.expressions.strategies import expressions
 
 from featurewright.expressions import Boolean, Column, Feature, Operator, Real, parse
@@ -25,7 +26,7 @@ def read(text: str):
     return parse(text, NAMES, KINDS, LEVELS, [OWN, DRAWN])
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "expected"),
     [
         ("a", "a"),
@@ -54,7 +55,7 @@ def test_latex(text, expected) -> None:
     assert read(text).latex() == expected
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "expected"),
     [
         ("x_1", "<mi>x_1</mi>"),

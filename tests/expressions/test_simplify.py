@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import loop_over
 from tests.expressions.strategies import (
     DOMAINS,
     LEVELS,
@@ -29,7 +29,7 @@ def test_values_are_the_same_bit_for_bit(expression, seed) -> None:
     assert simplify(simpler) == simpler
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "expected"),
     [
         ("not not p", "p"),

@@ -7,6 +7,7 @@ import pickle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import loop_over
 from tests.expressions.strategies import DOMAINS, LEVELS, NAMES, USER_OPERATORS, expressions
 
 from featurewright.expressions import Column, Operator, ParseError, Real, parse, simplify
@@ -21,7 +22,7 @@ def read(text: str):
     return parse(text, COLUMNS, KINDS, LABELS, [Operator("own op", (Real, Real), Real, max)])
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "text",
     [
         "a",
@@ -78,7 +79,7 @@ def test_text_is_kept(text) -> None:
     assert str(read(text)) == text
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "expected"),
     [
         ("((a))", "a"),
@@ -110,7 +111,7 @@ def test_any_column_name_round_trips(names) -> None:
     assert parse(str(tree), names) == tree
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("text", "where", "message"),
     [
         ("", 1, "got the end, expected a column"),

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
+from tests.cases import loop_over
 from tests.clock import Clock
 from tests.fctree.tables import products, quadrants
 from tests.naive import weighted as naive
@@ -23,7 +24,7 @@ from featurewright.expressions import Column
 SIX = ["sqrt", "square", "add", "sub", "mul", "gaussian"]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@loop_over("seed", range(20))
 def test_xor_is_the_product_at_the_root_and_two_leaves(seed):
     X, y = quadrants(seed)
     tree = FCTreeClassifier(n_constructed="10n", random_state=seed).fit(X, y)
@@ -35,7 +36,7 @@ def test_xor_is_the_product_at_the_root_and_two_leaves(seed):
     assert max(weights, key=weights.get) == "mul"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@loop_over("seed", range(20))
 def test_xor_up_to_its_axes_has_two_leaves_too(seed):
     X = np.random.default_rng(seed).uniform(-1, 1, size=(2000, 2))
     y = X[:, 0] * X[:, 1] > 0

@@ -68,13 +68,13 @@ def test_probabilities(method):
 def test_same_result_for_any_number_of_threads(make, method):
     big = np.vstack([X] * 5)
     y = Y if make is classifier else NUMBERS
-    one = make(method=method, n_jobs=1).fit(X, y)
-    three = make(method=method, n_jobs=3).fit(X, y)
+    one = make(method=method, n_estimators=8, n_jobs=1).fit(X, y)
+    three = make(method=method, n_estimators=8, n_jobs=3).fit(X, y)
     answer = "predict_proba" if make is classifier else "predict"
     expected = getattr(one, answer)(big)
     assert_array_equal(getattr(three, answer)(big), expected)
     assert_array_equal(getattr(one, answer)(big[7:8]), expected[7:8])
-    other = make(method=method, random_state=1).fit(X, y)
+    other = make(method=method, n_estimators=8, random_state=1).fit(X, y)
     assert np.any(getattr(other, answer)(big) != expected)
 
 

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
+from tests.cases import loop_over
 from tests.naive import landmarks as naive
 
 from featurewright import LandmarkKernelFeatures
@@ -38,7 +39,7 @@ def features(n_landmarks=5, **params):
     return LandmarkKernelFeatures(n_landmarks, **settings)
 
 
-@pytest.mark.parametrize("kernel", CASES)
+@loop_over("kernel", CASES)
 def test_values_are_those_of_the_kernel(kernel):
     rows = np.abs(X) if kernel == "chi2" else X
     model = features(kernel=kernel, **CASES[kernel]).fit(rows)
@@ -46,8 +47,8 @@ def test_values_are_those_of_the_kernel(kernel):
     assert_allclose(model.transform(rows), expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", CASES)
-@pytest.mark.parametrize("n_columns", [1, 3, 20, 67])
+@loop_over("kernel", CASES)
+@loop_over("n_columns", [1, 3, 20, 67])
 def test_one_row_equals_the_batch(kernel, n_columns):
     rows = np.random.default_rng(1).uniform(0.1, 2, size=(2500, n_columns))
     model = features(7, kernel=kernel).fit(rows[:100])

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
+from tests.cases import loop_over
 from tests.naive import paths as naive
 from tests.paths.cases import frame_classes, make_classes, make_frame, make_table
 
@@ -104,7 +105,7 @@ def test_one_row_and_parts_equal_the_whole(params):
 
 
 @pytest.mark.parametrize("params", WAYS)
-@pytest.mark.parametrize("n_jobs", [2, 3])
+@loop_over("n_jobs", [2, 3])
 def test_threads_change_nothing(params, n_jobs):
     X = make_table(5000, 0.1)
     y = make_classes(X)

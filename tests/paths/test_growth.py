@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.cases import loop_over
 from tests.clock import Clock
 from tests.paths.cases import make_classes, make_frame, make_table
 
@@ -154,7 +155,7 @@ HARD = {
 }
 
 
-@pytest.mark.parametrize("missing", ["random", "spread"])
+@loop_over("missing", ["random", "spread"])
 @pytest.mark.parametrize("name", HARD)
 def test_hard_tables(name, missing):
     table = HARD[name]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
+from tests.cases import loop_over
 from tests.paths.cases import make_classes, make_table
 
 from featurewright import ForestPathEncoder
@@ -19,9 +20,9 @@ def fitted(share: float = 0.2, /, **params) -> tuple[ForestPathEncoder, np.ndarr
     return ForestPathEncoder(**{"n_estimators": 8, "random_state": 0} | params).fit(X, y), X, y
 
 
-@pytest.mark.parametrize("search", [None, "random"])
-@pytest.mark.parametrize("missing", ["random", "spread"])
-@pytest.mark.parametrize("kind", ["path", "leaf"])
+@loop_over("search", [None, "random"])
+@loop_over("missing", ["random", "spread"])
+@loop_over("kind", ["path", "leaf"])
 def test_kernel_is_the_product_of_encodings(kind, missing, search):
     encoder, X, _ = fitted(0.3, missing=missing, encode=kind, search=search, budget=10)
     encoding = encoder.transform(X).astype(np.float64)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
+from tests.cases import loop_over
 from tests.naive import recursive as naive
 
 from featurewright import RecursiveSelectiveTransformer
@@ -80,7 +81,7 @@ def test_published_sizes(published):
     assert plan_sizes(published[0], "auto", len(published) - 1) == published[1:]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("n_columns", "keep", "n_recursions", "expected"),
     [
         (4, "auto", 6, [2]),

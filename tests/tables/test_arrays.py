@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from tests.cases import loop_over
 
 from featurewright.expressions.domains import Domain
 from featurewright.tables import EncodedTable, apply_table, encode, fit_table, learn_schema
@@ -65,8 +66,8 @@ def test_array_of_booleans():
         apply_table(estimator, schema, [[3.0]])
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
+@loop_over("dtype", [np.float32, np.float64])
+@loop_over(
     ("value", "text"),
     [
         (np.inf, "infinity"),
@@ -89,7 +90,7 @@ def test_large_and_small_numbers_pass():
     assert_array_equal(fit_table(BaseEstimator(), given)[0], given.astype(np.float32))
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("given", "error", "message"),
     [
         (np.ones(3), ValueError, "Reshape your data"),

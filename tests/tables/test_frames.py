@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
+from tests.cases import loop_over
 
 from featurewright.expressions.domains import Domain
 from featurewright.tables import apply_table, encode, fit_table, learn_schema
@@ -96,9 +97,9 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("case", COLUMNS)
+@loop_over("dtype", [np.float32, np.float64])
+@loop_over("order", ["C", "F"])
+@loop_over("case", COLUMNS)
 def test_column(case, order, dtype):
     frame, domain, levels, expected = COLUMNS[case]
     schema = learn_schema(frame)
@@ -135,8 +136,8 @@ def test_numeric_labels_are_found_among_plain_numbers():
     assert_array_equal(encode(schema, one([2.0, NAN, 7.0])).ravel(), [1, NAN, NAN])
 
 
-@pytest.mark.parametrize("absent", [one([None], object), one([NAN]), polars_one([None])])
-@pytest.mark.parametrize("learned", [["a"], [1.5], [True]])
+@loop_over("absent", [one([None], object), one([NAN]), polars_one([None])])
+@loop_over("learned", [["a"], [1.5], [True]])
 def test_missing_values_fit_every_domain(learned, absent):
     assert_array_equal(encode(learn_schema(one(learned)), absent), [[NAN]])
 
@@ -172,7 +173,7 @@ def test_changed_content_is_refused(learned, arriving, message):
         encode(learn_schema(one(learned)), arriving)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("frame", "problem"),
     [
         (one([datetime.datetime(2020, 1, 1)]), "has the dtype Datetime"),
@@ -193,9 +194,9 @@ def test_other_kinds_are_refused(frame, problem):
         learn_schema(frame)
 
 
-@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e39, -1e300])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+@loop_over("value", [np.inf, -np.inf, 1e39, -1e300])
+@loop_over("dtype", [np.float32, np.float64])
+@loop_over("make", [pd.DataFrame, pl.DataFrame])
 def test_numbers_out_of_range_are_refused(make, dtype, value):
     frame = make({"a": [1.0, 2.0], "it's big": [NAN, value]})
     text = "infinity" if np.isinf(value) else f"{value:g}".replace("+", r"\+")

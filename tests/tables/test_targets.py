@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
+from tests.cases import loop_over
 
 from featurewright.tables import (
     ClassTarget,
@@ -24,7 +25,7 @@ from featurewright.tables import (
 )
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("y", "classes", "codes"),
     [
         ([3, 1, 3], [1, 3], [1, 0, 1]),
@@ -82,7 +83,7 @@ def test_several_columns_of_classes(y):
     assert target.codes.tolist() == [[0, 0], [1, 1], [2, 0]]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("y", "message"),
     [
         ([0.5, 1.5], "Unknown label type"),
@@ -132,7 +133,7 @@ def test_several_columns_of_numbers():
     assert_array_equal(read_numbers(pl.DataFrame({"a": [1, 3], "b": [2.5, 4]})), [[1, 2.5], [3, 4]])
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("y", "message"),
     [
         (["a", "b"], "a regressor expects numbers"),
