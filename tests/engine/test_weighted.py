@@ -46,7 +46,7 @@ class Growth:
         *,
         operators: tuple[str, ...] = SIX,
         seed: int = 1,
-        strength: float = 1.0,
+        strength: float = 0.5,
         max_order: int = 1,
         reuses: bool = False,
         **changes: Any,

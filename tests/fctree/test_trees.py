@@ -300,6 +300,22 @@ def half_sum(x, y):
     return 0.5 * (x + y)
 
 
+def middle(x, y, z):
+    return max(min(x, y), min(max(x, y), z))
+
+
+def test_operators_of_three_operands_have_one_order_where_they_may():
+    X = np.random.default_rng(0).normal(size=(300, 6))
+    y = np.median(X[:, [1, 2, 4]], axis=1) > 0
+    median = Operator("middle", (Real,) * 3, Real, middle, commutative=True)
+    tree = FCTreeClassifier(operators=[median], n_constructed=200, random_state=0).fit(X, y)
+    assert tree.features_[0].name == "middle(x1, x2, x4)"
+    assert tree.forest_.operator_counts[0].sum() <= 6 * 6 * 6
+    for feature in tree.features_:
+        operands = feature.name.removeprefix("middle(").removesuffix(")").split(", ")
+        assert operands == sorted(operands)
+
+
 def test_weights_of_rows_count():
     X, y = products()
     weights = np.where(y == "a", 0.0, 1.0)

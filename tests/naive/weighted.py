@@ -13,7 +13,7 @@ from featurewright.expressions import Operator, resolve_operators
 from featurewright.expressions.opcodes import operator_symbol
 
 
-def learn(weights: Any, gains: Any, counts: Any, strength: float = 1.0) -> np.ndarray:
+def learn(weights: Any, gains: Any, counts: Any, strength: float = 0.5) -> np.ndarray:
     """Return weights times exp(strength * z), normalised, a tenth of them shared equally.
 
     z is the mean gain of an operator, standardised over the operators with candidates; 0 for the

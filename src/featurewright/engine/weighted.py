@@ -58,9 +58,9 @@ def make_operator_weights(
     swaps: np.ndarray,
     domains: np.ndarray,
     *,
-    strength: float = 1.0,
-    max_order: int = 1,
-    reuses: bool = False,
+    strength: float,
+    max_order: int,
+    reuses: bool,
 ) -> OperatorWeights:
     """Return operators and columns as arrays, without the weights of a tree.
 
@@ -222,6 +222,16 @@ def is_after(x, y):
     return (y > x) if x < 0 else (x > y)
 
 
+@kernel(inline=True)
+def sort_operands(operands, arity):
+    """Sort the first `arity` operands in place, by `is_after`."""
+    for a in range(1, arity):
+        b = a
+        while b > 0 and is_after(operands[b - 1], operands[b]):
+            operands[b - 1], operands[b] = operands[b], operands[b - 1]
+            b -= 1
+
+
 @kernel
 def write_expression(
     operator_weights, operator, n_ancestors, n_levels, programs, k, operands, state
@@ -243,8 +253,8 @@ def write_expression(
             choice += 1
         before = choice
         operands[a] = take_operand(operator_weights, domain, choice, n_ancestors)
-    if operator_weights.swaps[operator] == 1 and arity == 2 and is_after(operands[0], operands[1]):
-        operands[0], operands[1] = operands[1], operands[0]
+    if operator_weights.swaps[operator] == 1:
+        sort_operands(operands, arity)
     length = np.int64(0)
     for a in range(arity):
         if operands[a] >= 0:
@@ -426,7 +436,7 @@ def list_operators(
     *,
     strength: float,
     max_order: int,
-    reuses: bool = False,
+    reuses: bool,
 ) -> OperatorWeights:
     """Return the arrays that kernels draw operators and operands from."""
     users = user_operators(operators)
