@@ -20,7 +20,7 @@ import numpy as np
 from c45 import C45
 from data import data_folder, load, present
 from fctree_cost import cost_report
-from fctree_published import COMPARISONS, PUBLISHED_SWING, REASONS
+from fctree_published import COMPARISONS, PUBLISHED_SWING
 from fctree_search import search_report
 from pages import add_size_options, settle_page, settle_sizes
 from runner import (
@@ -255,12 +255,18 @@ def mean_of(values: np.ndarray) -> float:
     return mean_and_error(values)[0]
 
 
+def cell(mean: float, digits: int = 1) -> str:
+    """Write a mean, or a dash where nothing was measured."""
+    return NO_VALUE if np.isnan(mean) else f"{mean:.{digits}f}"
+
+
 def score_table(results: Results, group: str) -> str:
     """Lay out all means of a group."""
     kinds = ("original", "TFC", "FCT")
     learners = dict(LEARNERS)
     if group == "skewed":
-        learners = {**LEARNERS, "svm": "SVM by labels", "svm" + MARGINS: "SVM by margins"}
+        by_labels = {"bayes": LEARNERS["bayes"], "svm": "SVM by labels"}
+        learners = {**by_labels, "svm" + MARGINS: "SVM by margins", "tree": LEARNERS["tree"]}
     header = [
         "set",
         *(f"{learner}, {kind}" for learner in learners.values() for kind in kinds),
@@ -271,14 +277,14 @@ def score_table(results: Results, group: str) -> str:
     rows = []
     for name in results.groups[group]:
         cells = [
-            f"{mean_of(results.get(name, kind, learner)):.1f}"
+            cell(mean_of(results.get(name, kind, learner)))
             for learner in learners
             for kind in kinds
         ]
-        cells.append(f"{mean_of(results.get(name, 'original', GAUSSIAN)):.1f}")
+        cells.append(cell(mean_of(results.get(name, "original", GAUSSIAN))))
         cells.append(show(results.get(name, "FCT", "itself"), 1))
         widths = (mean_of(results.get(name, kind, "n_columns")) for kind in kinds)
-        rows.append([name, *cells, " / ".join(f"{width:.0f}" for width in widths)])
+        rows.append([name, *cells, " / ".join(cell(width, 0) for width in widths)])
     return markdown_table(header, rows)
 
 
@@ -295,15 +301,14 @@ def counts_table(results: Results) -> tuple[str, list[str]]:
                 rows.append([f"{title}, {group}", NO_VALUE, text])
                 continue
             rows.append([f"{title}, {group}", str(count), text])
-            if count.share < share - 0.05:
+            if share is not None and count.share < share - 0.05:
                 wins, losses, _ = count.plain
                 clear, lost, even = count.beyond
                 where = f" ({'; '.join(count.lost)})" if 0 < lost <= _FEW_LOSSES else ""
                 remarks.append(
                     f"{title}, {group}: {wins} wins and {losses} losses are a smaller share of "
                     f"wins than published ({text}; {share_sentence(wins, losses, share, total)}); "
-                    f"beyond noise there are {clear} wins, {lost} losses{where} and {even} ties"
-                    f"{REASONS.get(f'{title}, {group}', '')}."
+                    f"beyond noise there are {clear} wins, {lost} losses{where} and {even} ties."
                 )
     return markdown_table(["win-lose-tie", "ours (beyond noise)", "published"], rows), remarks
 
@@ -318,12 +323,11 @@ def sweep_table(results: Results) -> tuple[str, list[str]]:
                 results.get(name, "FCT" if multiple == "1n" else f"FCT {multiple}", learner)
                 for multiple in MULTIPLES
             ]
-            means = [mean_of(cell) for cell in cells]
+            means = [mean_of(values) for values in cells]
             swing = max(means) - min(means)
             swings["skewed" if name in results.fields else "balanced"].append(swing)
-            noise = float(np.mean([mean_and_error(cell)[1] for cell in cells]))
-            shown = [f"{mean:.1f}" for mean in means]
-            rows.append([f"{name}, {title}", *shown, f"{swing:.1f}", f"{noise:.1f}"])
+            noise = float(np.mean([mean_and_error(values)[1] for values in cells]))
+            rows.append([f"{name}, {title}", *map(cell, (*means, swing, noise))])
     for group, found in swings.items():
         limit = PUBLISHED_SWING[group]
         if found and max(found) > limit:
