@@ -1,4 +1,4 @@
-"""Trees by the rules of C4.5 (release 8, unpruned), to tell what is the rules' doing and what ours.
+"""Trees by the rules of C4.5 (release 8), to tell what is the rules' doing and what ours.
 
 Slow and plain NumPy: for comparisons beside publications whose trees were those of C4.5 or J48.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -18,6 +19,7 @@ LEAST_SHARE = 0.1  # of a node's rows for each class, on each side,
 MOST_OF_SHARE = 25.0  # but no more than so many
 _NEAR = 1e-5  # values nearer than this are the same
 _SLACK = 1e-3  # below the mean gain
+_WORTH_A_TREE = 0.1  # errors that a subtree must save
 
 
 def times_log(weights: np.ndarray) -> np.ndarray:
@@ -37,7 +39,17 @@ class C45(ClassifierMixin, BaseEstimator):
     a column's best cut is lessened by what it costs to say which cut it is; a column without gain
     left is not used. Of the columns whose gain is not below the mean, the one with the highest gain
     ratio is split on. Subtrees that err no less than a leaf are made one.
+
+    Parameters
+    ----------
+    confidence : float, optional
+        Prune as well: a subtree becomes a leaf if its leaves are not expected to err less, by the
+        upper limit of a binomial share at this confidence (0.25 in C4.5 and J48). No subtree is
+        put in the place of its parent.
     """
+
+    def __init__(self, confidence: float | None = None) -> None:
+        self.confidence = confidence
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree."""
@@ -49,7 +61,7 @@ class C45(ClassifierMixin, BaseEstimator):
             raise ValueError("All sample weights are zero; some must be larger.")
         sums = np.zeros((len(X), len(self.classes_)))
         sums[np.arange(len(X)), codes] = weights * len(X) / weights.sum()
-        columns, cuts, children, leaves, errors = [], [], [], [], []
+        columns, cuts, children, leaves, errors, sizes = [], [], [], [], [], []
         waiting = [np.arange(len(X))]
         while len(columns) < len(waiting):
             rows = waiting[len(columns)]
@@ -59,6 +71,7 @@ class C45(ClassifierMixin, BaseEstimator):
             cuts.append(cut)
             leaves.append(total / total.sum())
             errors.append(total.sum() - total.max())
+            sizes.append(total.sum())
             children.append(len(waiting))
             if column >= 0:
                 left = X[rows, column] <= cut
@@ -69,6 +82,8 @@ class C45(ClassifierMixin, BaseEstimator):
                 if below >= errors[node] - _SLACK:
                     columns[node] = -1
                 errors[node] = min(errors[node], below)
+        if self.confidence is not None:
+            prune(columns, children, sizes, leaves, self.confidence)
         self.columns_, self.cuts_ = np.array(columns), np.array(cuts)
         self.children_, self.leaves_ = np.array(children), np.array(leaves)
         return self
@@ -99,7 +114,10 @@ class SubspaceC45(C45):
     in any case behind them. As many of that half go unused as would not have been drawn.
     """
 
-    def __init__(self, n_kept: int = 0, random_state: Any = None) -> None:
+    def __init__(
+        self, n_kept: int = 0, random_state: Any = None, confidence: float | None = None
+    ) -> None:
+        super().__init__(confidence)
         self.n_kept = n_kept
         self.random_state = random_state
 
@@ -110,6 +128,52 @@ class SubspaceC45(C45):
         distinct = len(np.unique(random.randint(2 * half, size=half)))
         X[:, random.permutation(half)[distinct:]] = 0.0
         return super().fit(X, y, sample_weight)
+
+
+def expected_errors(size: float, errors: float, confidence: float) -> float:
+    """Return the errors to expect of a leaf: the upper limit of a binomial share, times its rows.
+
+    Parameters
+    ----------
+    size, errors : float
+        Rows of the leaf, and those of them that are not of its class.
+    confidence : float
+        Chance that so few errors are seen, or fewer, where the share is the limit.
+    """
+    if errors < 1.0:
+        none = size * (1.0 - confidence ** (1.0 / size))
+        return (
+            none
+            if errors <= 0.0
+            else none + errors * (expected_errors(size, 1.0, confidence) - none)
+        )
+    if errors + 0.5 >= size:
+        return size
+    z = norm.isf(confidence)
+    share = (errors + 0.5) / size
+    spread = np.sqrt(share / size - share**2 / size + z**2 / (4 * size**2))
+    return float(size * (share + z**2 / (2 * size) + z * spread) / (1 + z**2 / size))
+
+
+def prune(
+    columns: list[int],
+    children: list[int],
+    sizes: list[float],
+    leaves: list[np.ndarray],
+    confidence: float,
+) -> None:
+    """Make leaves of subtrees that are not expected to err less; children come after parents."""
+    expected = [0.0] * len(columns)
+    for node in reversed(range(len(columns))):
+        errors = sizes[node] * (1.0 - leaves[node].max())
+        expected[node] = expected_errors(sizes[node], errors, confidence)
+        if columns[node] < 0:
+            continue
+        below = expected[children[node]] + expected[children[node] + 1]
+        if expected[node] <= below + _WORTH_A_TREE:
+            columns[node] = -1
+        else:
+            expected[node] = below
 
 
 def choose_cut(X: np.ndarray, sums: np.ndarray, total: np.ndarray) -> tuple[int, float]:

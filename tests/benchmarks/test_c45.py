@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from c45 import C45, SubspaceC45, choose_cut
+from c45 import C45, SubspaceC45, choose_cut, expected_errors
+from scipy.stats import binom
 
 from featurewright import KernelFeatureEnsembleClassifier
 
@@ -88,3 +89,31 @@ def test_subspaces_drawn_with_replacement_have_fewer_columns():
     assert 4 < min(drawn) <= max(drawn) <= 10
     again = SubspaceC45(n_kept=2, random_state=0).fit(X, y)
     np.testing.assert_array_equal(again.columns_, trees[0].columns_)
+
+
+def test_errors_to_expect_are_an_upper_limit():
+    # Without errors the limit is exact: 6, 9 and 1 rows in Quinlan's example of pruning.
+    expected = [expected_errors(rows, 0, 0.25) / rows for rows in (6, 9, 1)]
+    np.testing.assert_allclose(expected, [0.206, 0.143, 0.750], atol=5e-4)
+    for rows, errors in ((40, 3), (200, 50)):
+        share = expected_errors(rows, errors, 0.25) / rows
+        assert binom.cdf(errors, rows, share) == pytest.approx(0.25, abs=0.02)
+    between = expected_errors(30, 0.5, 0.25)
+    assert expected_errors(30, 0, 0.25) < between < expected_errors(30, 1, 0.25)
+    assert expected_errors(4, 3.8, 0.25) == 4
+
+
+def test_pruning_takes_what_fits_noise_and_leaves_what_does_not():
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(400, 10)))
+    y = (X[:, 0] > 0) ^ (rng.random(400) < 0.3)
+    trees = [C45(confidence=confidence).fit(X, y) for confidence in (None, 0.25, 0.01)]
+    n_shares = [len(np.unique(tree.predict_proba(X)[:, 0])) for tree in trees]
+    assert n_shares[0] >= n_shares[1] >= n_shares[2] >= 2
+    assert n_shares[0] > n_shares[2]
+    fresh = rng.normal(size=(400, 10))
+    scores = [tree.score(fresh, fresh[:, 0] > 0) for tree in trees]
+    assert scores[0] <= scores[1] <= scores[2]
+    assert scores[2] > scores[0]
+    clear = C45(confidence=0.25).fit(X, X[:, 0] == 0)
+    np.testing.assert_array_equal(clear.predict(X), X[:, 0] == 0)

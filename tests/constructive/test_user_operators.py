@@ -156,14 +156,6 @@ def test_functions_that_are_not_python_functions(function):
         check_outputs(model, X)
 
 
-def test_too_many_operands():
-    X, y = wave_problem("TreeClassifier", 40)
-    operator = Operator("five", (Real,) * 5, Real, lambda a, b, c, d, e: a + b + c + d + e)
-    with pytest.raises(ValueError, match="'five' takes 5") as caught:
-        make("TreeClassifier", operators=[operator]).fit(X, y)
-    check_sentence(caught.value)
-
-
 def test_three_and_four_operands():
     X, y = wave_problem("TreeClassifier")
     three = Operator("three", (Real,) * 3, Real, lambda a, b, c: a + b * c)
@@ -172,6 +164,24 @@ def test_three_and_four_operands():
     made = model.transform(X)
     for k, feature in enumerate(model.features_[:50]):
         np.testing.assert_allclose(made[:, k], feature.expression.evaluate(X), rtol=1e-9)
+
+
+def test_eight_operands():
+    X, y = wave_problem("TreeClassifier")
+    X = np.column_stack([X, X + 1])
+    eight = Operator("eight", (Real,) * 8, Real, sum_of_eight)
+    model = make("TreeClassifier", operators=[eight], budget=60, max_size=9).fit(X, y)
+    made = model.transform(X)
+    assert any(feature.expression.size == 9 for feature in model.features_)
+    for k, feature in enumerate(model.features_[:50]):
+        np.testing.assert_allclose(made[:, k], feature.expression.evaluate(X), rtol=1e-6)
+    with pytest.raises(ValueError, match="'nine' has 9 inputs") as caught:
+        Operator("nine", (Real,) * 9, Real, sum_of_eight)
+    check_sentence(caught.value)
+
+
+def sum_of_eight(a, b, c, d, e, f, g, h):  # noqa: PLR0917
+    return a - b + c - d + e - f + g - h
 
 
 def test_names_that_are_not_registered():

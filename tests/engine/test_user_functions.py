@@ -96,8 +96,16 @@ def import_first(a):
     return sin(a)
 
 
-def add_all(a, b, c, d, e):
-    return a + b + c + d + e
+def five(a, b, c, d, e):
+    return a * d - b * c + e
+
+
+def seven(a, b, c, d, e, f, g):  # noqa: PLR0917
+    return (a - b) * (c - d) + (e - f) / g
+
+
+def eight(a, b, c, d, e, f, g, h):  # noqa: PLR0917
+    return (a - b) * (c - d) + (e - f) / (g - h)
 
 
 USERS = (
@@ -106,6 +114,9 @@ USERS = (
     Operator("largest_part", (Real, Real, Real), Real, largest_part),
     Operator("cross", (Real, Real, Real, Real), Real, cross),
     Operator("is_near", (Real, Real), Boolean, is_near),
+    Operator("five", (Real,) * 5, Real, five),
+    Operator("seven", (Real,) * 7, Real, seven),
+    Operator("eight", (Real,) * 8, Real, eight),
 )
 VALUES = np.array([0, 1, -1, 2.5, np.nan, 1e30, -1e30, 3e38, 1e-40], np.float32)
 
@@ -116,6 +127,8 @@ def compiled():
 
 
 def operands(arity: int) -> np.ndarray:
+    if arity > 4:
+        return np.random.default_rng(0).choice(VALUES, size=(arity, 500))
     grid = np.meshgrid(*[VALUES[: 9 if arity < 4 else 6]] * arity, indexing="ij")
     return np.ascontiguousarray([values.ravel() for values in grid])
 
@@ -123,13 +136,13 @@ def operands(arity: int) -> np.ndarray:
 def call(functions, slot: int, columns) -> np.ndarray:
     """Apply one user operator to columns, and to each row; both must agree."""
     arity, n = columns.shape
-    programs = as_programs([*range(arity), operator_symbol(FIRST_USER + slot)])
+    programs = as_programs([*range(arity), operator_symbol(FIRST_USER + slot)], width=9)
     matrix = np.ascontiguousarray(columns.T)
-    stack = np.empty(6, columns.dtype)
+    stack = np.empty(arity + 2, columns.dtype)
     by_row = [run_row(programs, 0, matrix, i, functions, stack) for i in range(n)]
     by_row = np.array(by_row, columns.dtype)
     if columns.dtype == np.float32:
-        evaluation = TreeBuffers.allocate(n, 1, 2, 5, make_settings(), 1).evaluation
+        evaluation = TreeBuffers.allocate(n, 1, 2, 9, make_settings(), 1).evaluation
         rows = np.arange(n, dtype=np.int32)
         run_rows(programs, 0, columns, rows, 0, n, functions, evaluation)
         np.testing.assert_array_equal(evaluation.values[0, :n], by_row)
@@ -231,10 +244,38 @@ def test_a_ufunc_that_numba_knows_works(function):
     np.testing.assert_allclose(call(functions, 0, columns), expected, rtol=1e-6)
 
 
-def test_too_many_operands_are_refused():
-    operator = Operator("add_all", (Real,) * 5, Real, add_all)
-    with pytest.raises(ValueError, match="takes 5 operands, but at most 4"):
+def by_table(a, table={1: 2}):  # noqa: B006
+    return a + table[1]
+
+
+def by_list(a, *, values=[1, 2]):  # noqa: B006
+    return a + values[0]
+
+
+NOTHING = object()
+
+
+def by_object(a, b, lookup=NOTHING):
+    return a + b
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"), [(by_table, "dict"), (by_list, "list"), (by_object, "object")]
+)
+def test_defaults_that_cannot_be_compiled_are_one_sentence(function, kind):
+    arity = 2 if function is by_object else 1
+    operator = Operator("odd_one", (Real,) * arity, Real, function)
+    with pytest.raises(ValueError, match=f"operator 'odd_one' .* has a {kind} as its default"):
         CompiledOperators([operator])
+
+
+def scaled(a, factor=2.0, shifts=(1.0, 3), name="x", nothing=None):
+    return a * factor + shifts[1]
+
+
+def test_constants_are_fine_as_defaults():
+    functions = CompiledOperators([Operator("scaled", (Real,), Real, scaled)]).functions(np.float32)
+    np.testing.assert_array_equal(call(functions, 0, np.array([[1.0, 4.0]], np.float32)), [5, 11])
 
 
 def test_pickling_compiles_anew(compiled):

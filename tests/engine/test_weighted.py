@@ -46,8 +46,9 @@ class Growth:
         *,
         operators: tuple[str, ...] = SIX,
         seed: int = 1,
-        weighting: bool = True,
+        strength: float = 0.5,
         max_order: int = 1,
+        reuses: bool = False,
         **changes: Any,
     ) -> None:
         columns = np.ascontiguousarray(columns, np.float32)
@@ -59,7 +60,11 @@ class Growth:
         domains = np.zeros(len(columns), np.int8)
         grown = GrownTree.allocate(2 * n + 1, width)
         listed = list_operators(
-            resolve_operators(operators), domains, weighting=weighting, max_order=max_order
+            resolve_operators(operators),
+            domains,
+            strength=strength,
+            max_order=max_order,
+            reuses=reuses,
         )
         self.operator_weights: OperatorWeights = begin_tree(listed, grown.programs)
         n_stats = int(target.codes.max()) + 1 if len(target.codes) else len(target.sums)
@@ -102,11 +107,16 @@ def problem(seed: int, n: int = 30, classes: int = 3) -> tuple[np.ndarray, np.nd
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 10**6), st.sampled_from([2, 3]), st.integers(1, 12))
-def test_every_node_equals_its_description(seed, classes, budget):
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([2, 3]),
+    st.integers(1, 12),
+    st.sampled_from([0.0, 0.5, 1.0, 1000.0]),
+)
+def test_every_node_equals_its_description(seed, classes, budget, strength):
     columns, codes = problem(seed, classes=classes)
     stream = Stream(seed * 0x9E3779B97F4A7C15)
-    tree = Growth(columns, class_target(codes), seed=stream.state, budget=budget)
+    tree = Growth(columns, class_target(codes), seed=stream.state, budget=budget, strength=strength)
     operator_weights = tree.operator_weights
     for node in range(tree.count):
         above = tree.path(node)
@@ -123,7 +133,8 @@ def test_every_node_equals_its_description(seed, classes, budget):
         )  # fmt: skip
         np.testing.assert_array_equal(operator_weights.counts[node], expected.counts)
         np.testing.assert_allclose(operator_weights.gains[node], expected.means, atol=2e-5)
-        np.testing.assert_allclose(operator_weights.weights[node], expected.learned, atol=1e-5)
+        learned = naive.learn(start, operator_weights.gains[node], expected.counts, strength)
+        np.testing.assert_allclose(operator_weights.weights[node], learned, rtol=1e-9)
         if tree.grown.left[node] >= 0:
             best = max(expected.gains.values())
             assert expected.gains[tuple(tree.program(node))] == pytest.approx(best, abs=2e-5)
@@ -138,9 +149,25 @@ def test_nothing_is_chosen_twice_on_a_path(seed):
         assert tree.program(node) not in [tree.program(k) for k in tree.path(node)]
 
 
+def test_columns_are_chosen_again_where_they_may_be():
+    columns = np.arange(64.0)[None]
+    codes = np.arange(64) // 8 % 2
+    once = Growth(columns, class_target(codes), operators=())
+    again = Growth(columns, class_target(codes), operators=(), reuses=True)
+    assert (once.count, again.count) == (3, 15)  # eight stretches of one class each
+    assert all(again.program(node) == [0] for node in again.inner)
+
+
+def test_features_are_drawn_again_where_they_may_be():
+    columns = np.random.default_rng(0).normal(size=(2, 300))
+    codes = np.floor(4 * columns[0] * columns[1]).astype(int) % 2
+    tree = Growth(columns, class_target(codes), operators=("mul",), reuses=True, budget=1)
+    assert any(tree.program(k) in [tree.program(j) for j in tree.path(k)] for k in tree.inner)
+
+
 def test_without_learning_weights_stay():
     columns, codes = problem(0)
-    tree = Growth(columns, class_target(codes), weighting=False)
+    tree = Growth(columns, class_target(codes), strength=0.0)
     np.testing.assert_allclose(tree.operator_weights.weights[: tree.count], 1 / 6)
     assert tree.operator_weights.counts.sum() > 0
 

@@ -88,6 +88,7 @@ WRONG = {
     "operators": [["foo"], "foo", [5], 5, ["add", "add"], ["at_most"]],
     "projection": ["x", None],
     "random_state": ["x", -1, 2**32, 1.5],
+    "reuse_columns": ["x", None, 1],
     "sampling": ["x", None],
     "scale": ["x", 3],
     "search": ["foo", 3, True, ""],
@@ -101,6 +102,7 @@ WRONG = {
     "verbose": [-1, "x", None],
     "warm_start": ["no", None],
     "weighting": ["no", 1],
+    "weighting_strength": [-1, np.nan, "x", None, np.inf],
     "width": [0, -1, "x"],
 }
 FREE = {"block"}  # what it may be is known from the target alone

@@ -14,7 +14,7 @@ from tests.clock import Clock
 from tests.fctree.tables import products, quadrants
 from tests.naive.weighted import best_gain
 
-from featurewright import BatchConstructor, Operator, Real
+from featurewright import BatchConstructor, Boolean, Operator, Real
 from featurewright.expressions import OPERATORS, from_program, resolve_operators
 from featurewright.fctree import batch as batch_module
 from featurewright.fctree.batch import Candidates
@@ -84,7 +84,8 @@ def test_candidates_come_once_each(block, monkeypatch):
     listed = Candidates(operators, domains, levels)
     blocks = listed.blocks()
     programs = np.concatenate([listed.programs(part) for part in blocks])
-    assert len(np.unique(programs, axis=0)) == len(programs) == sum(b.size for b in blocks)
+    total = sum(map(listed.count, range(len(operators))))
+    assert len(np.unique(programs, axis=0)) == len(programs) == total
     # sqrt of 4, div of 4 x 3, add of pairs of 4, 3 + 2 levels, one pair of Booleans, of categories
     assert len(programs) == 4 + 12 + 6 + 5 + 1 + 1
     names = [f"c{k}" for k in range(6)]
@@ -156,12 +157,55 @@ def three(x, y, z):
     return x + y + z
 
 
+def chosen(flag, x, y):
+    return x if flag else y
+
+
+def test_operators_of_three_operands():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 5)), columns=list("abcde"))
+    frame["flag"] = rng.random(300) < 0.5
+    total = Operator("total", (Real,) * 3, Real, three, commutative=True)
+    choice = Operator("chosen", (Boolean, Real, Real), Real, chosen)
+    y = np.where(frame["flag"], frame["b"], frame["d"]) > 0
+    batch = BatchConstructor(operators=[total, choice, "add"], n_features_out=1).fit(frame, y)
+    assert batch.features_[0].name == "chosen(flag, b, d)"
+    assert batch.n_candidates_ == 20 + 5 * 4 + 15
+    sums = BatchConstructor(operators=[total], n_features_out=1)
+    sums.fit(frame, frame["a"] + frame["c"] + frame["e"] > 0)
+    assert sums.features_[0].name == "total(a, c, e)"
+
+
+@pytest.mark.parametrize("commutative", [True, False])
+@pytest.mark.parametrize("block", [1, 7, 1000])
+def test_choices_of_many_operands_come_once_each(commutative, block, monkeypatch):
+    monkeypatch.setattr(batch_module, "BLOCK", block)
+    domains = np.array([0, 1, 0, 1, 0, 2], np.int8)
+    inputs = (Real,) * 4 if commutative else (Real, Boolean, Real, Boolean)
+    operator = Operator("four", inputs, Real, four, commutative=commutative)
+    listed = Candidates([operator], domains, np.array([0, 0, 0, 0, 0, 3]))
+    programs = np.concatenate([listed.programs(part) for part in listed.blocks()])
+    accepted = [[0, 1, 2, 3, 4] if domain == Real else [1, 3] for domain in inputs]
+    expected = [
+        choice
+        for choice in itertools.product(*accepted)
+        if len(set(choice)) == 4 and (not commutative or list(choice) == sorted(choice))
+    ]
+    assert [tuple(row) for row in programs[:, :4].tolist()] == expected
+    assert listed.count(0) == len(expected) == (5 if commutative else 12)
+
+
+def four(a, b, c, d):
+    return a + b + c + d
+
+
 def test_what_the_table_does_not_allow_is_refused():
     X, y = np.random.default_rng(0).normal(size=(20, 4)), np.arange(20) % 2
     with pytest.raises(ValueError, match=r"operators=\['is'\] find no operands .* numbers \(4\)"):
         BatchConstructor(operators="is").fit(X, y)
-    with pytest.raises(ValueError, match="pairs of columns"):
-        BatchConstructor(operators=[Operator("three", (Real,) * 3, Real, three)]).fit(X, y)
+    many = Operator("four", (Real,) * 4, Real, four)
+    with pytest.raises(ValueError, match=r"'four' of 4 operands makes .* fewer columns"):
+        BatchConstructor(operators=[many]).fit(np.ones((2, 400)), [0, 1])
     with pytest.raises(ValueError, match="class_weight"):
         BatchConstructor(criterion="squared_error", class_weight="balanced").fit(X, y)
 

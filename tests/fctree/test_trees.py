@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from tests.cases import loop_over
 from tests.clock import Clock
-from tests.fctree.tables import products, quadrants
+from tests.fctree.tables import five_products, products, quadrants
 from tests.naive import weighted as naive
 
 from featurewright import FCTreeClassifier, FCTreeRegressor, Operator, Real
@@ -28,12 +28,11 @@ SIX = ["sqrt", "square", "add", "sub", "mul", "gaussian"]
 def test_xor_is_the_product_at_the_root_and_two_leaves(seed):
     X, y = quadrants(seed)
     tree = FCTreeClassifier(n_constructed="10n", random_state=seed).fit(X, y)
-    assert tree.get_feature_names_out().tolist() == ["x0 * x1"]
+    assert tree.get_feature_names_out().tolist() == ["x0", "x1", "x0 * x1"]
     assert len(tree.forest_.left) == 3
     assert tree.score(*quadrants(seed + 100)) == 1.0
-    drawn = np.flatnonzero(tree.forest_.operator_counts[0])  # the others keep their weight
-    weights = {SIX[k]: tree.node_operator_weights_[0, k] for k in drawn}
-    assert max(weights, key=weights.get) == "mul"
+    if np.count_nonzero(tree.forest_.operator_counts[0]) > 1:
+        assert max(tree.operator_weights_, key=tree.operator_weights_.get) == "mul"
 
 
 @loop_over("seed", range(20))
@@ -41,7 +40,7 @@ def test_xor_up_to_its_axes_has_two_leaves_too(seed):
     X = np.random.default_rng(seed).uniform(-1, 1, size=(2000, 2))
     y = X[:, 0] * X[:, 1] > 0
     tree = FCTreeClassifier(n_constructed="10n", random_state=seed).fit(X, y)
-    assert tree.get_feature_names_out().tolist() == ["x0 * x1"]
+    assert tree.get_feature_names_out().tolist() == ["x0", "x1", "x0 * x1"]
     assert tree.forest_.n_leaves == 2
     assert tree.score(X, y) == 1.0
 
@@ -52,6 +51,39 @@ def test_a_plain_tree_needs_more_leaves_for_xor():
     assert plain.forest_.n_leaves >= 4
     assert plain.n_candidates_ == 0
     assert plain.operator_weights_ == {}
+
+
+def test_a_plain_tree_tests_columns_again():
+    X = np.random.default_rng(0).uniform(size=(300, 1))
+    y = np.floor(8 * X[:, 0]) % 2
+    plain = FCTreeClassifier(operators=[], random_state=0).fit(X, y)
+    assert plain.score(X, y) == 1.0
+    once = clone(plain).set_params(reuse_columns=False).fit(X, y)
+    assert once.forest_.n_leaves == 2
+    constructed = FCTreeClassifier(operators=["square"], random_state=0).fit(X, y)
+    assert constructed.forest_.n_leaves <= 4  # a column and its square once each
+    again = clone(constructed).set_params(reuse_columns=True).fit(X, y)
+    assert again.score(X, y) == 1.0
+
+
+def test_effective_leaves_count_how_evenly_rows_are_spread():
+    X = np.arange(100.0)[:, None]
+    even = FCTreeClassifier(operators=[], random_state=0).fit(X, X[:, 0] // 25)
+    assert even.n_effective_leaves_ == pytest.approx(4)
+    uneven = FCTreeClassifier(operators=[], random_state=0).fit(X, X[:, 0] >= 90)
+    assert uneven.n_effective_leaves_ == pytest.approx(2 * (1 - 2 * 0.4**2))
+    alone = FCTreeClassifier().fit(X, np.zeros(100))
+    assert alone.n_effective_leaves_ == 1
+    X, y = products()
+    several = FCTreeClassifier(3, random_state=0).fit(X, y)
+    forest = several.forest_
+    expected = []
+    for tree in (forest.trees(k, k + 1) for k in range(3)):
+        shares = tree.n_rows[tree.left < 0] / len(X)
+        size = len(shares)
+        expected.append(size * (1 - ((shares - 1 / size) ** 2).sum()))
+    assert several.n_effective_leaves_ == pytest.approx(np.mean(expected))
+    assert not hasattr(FCTreeClassifier(), "n_effective_leaves_")
 
 
 def test_weights_of_every_node_are_given():
@@ -77,6 +109,42 @@ def test_an_operator_that_gains_weighs_more_below():
     assert tree.operator_weights_["mul"] > tree.operator_weights_["add"]
 
 
+def share_of_draws(tree: FCTreeClassifier, name: str, depth: int) -> float:
+    """Return the share of the candidates at nodes of some depth that an operator made."""
+    counts = tree.forest_.operator_counts[tree.forest_.depth == depth].sum(axis=0)
+    return counts[list(tree.operator_weights_).index(name)] / counts.sum()
+
+
+def test_the_only_useful_operator_is_drawn_most():
+    X, y = five_products()
+    tree = FCTreeClassifier(8, n_constructed="3.5n", max_depth=5, random_state=0).fit(X, y)
+    shares = [share_of_draws(tree, "mul", depth) for depth in range(5)]
+    assert shares[0] < 0.25
+    assert min(shares[3:]) >= 0.4
+    weak = clone(tree).set_params(weighting_strength=0.25).fit(X, y)
+    assert 0.2 < share_of_draws(weak, "mul", 4) < shares[4]
+    equal = clone(tree).set_params(weighting=False).fit(X, y)
+    assert share_of_draws(equal, "mul", 4) < 0.2
+    none = clone(tree).set_params(weighting_strength=0.0).fit(X, y)
+    np.testing.assert_array_equal(none.forest_.programs, equal.forest_.programs)
+
+
+@pytest.mark.parametrize(("n_columns", "n_constructed"), [(2, 4), (20, 400), (30, 500), (600, 600)])
+def test_the_usual_number_of_features_grows_with_the_columns(n_columns, n_constructed):
+    X = np.random.default_rng(0).normal(size=(40, n_columns))
+    tree = FCTreeClassifier(max_depth=1, random_state=0).fit(X, np.arange(40) % 2)
+    assert tree.n_candidates_ == n_constructed
+
+
+def test_xor_is_found_among_noise():
+    found = 0
+    for seed in range(5):
+        X = np.random.default_rng(seed).normal(size=(500, 20))
+        tree = FCTreeClassifier(random_state=seed).fit(X, X[:, 0] * X[:, 1] > 0)
+        found += "x0 * x1" in tree.get_feature_names_out()
+    assert found == 5
+
+
 def test_without_weighting_all_operators_stay_alike():
     X, y = products()
     tree = FCTreeClassifier(weighting=False, random_state=0).fit(X, y)
@@ -99,7 +167,7 @@ def test_features_are_those_of_the_nodes_ranked_by_gain():
 
 def test_transform_gives_all_or_some_features_and_originals():
     X, y = products()
-    tree = FCTreeClassifier(random_state=0).fit(X, y)
+    tree = FCTreeClassifier(include_original=False, random_state=0).fit(X, y)
     everything = tree.transform(X)
     some = clone(tree).set_params(n_features_out=3).fit(X, y)
     np.testing.assert_array_equal(some.transform(X), everything[:, :3])
@@ -125,7 +193,9 @@ def test_originals_do_not_use_up_the_features_asked_for():
 def test_several_trees_merge_what_has_the_same_values():
     X, y = products()
     X = np.column_stack([X, X[:, 0]])  # a column twice
-    forest = FCTreeClassifier(6, n_constructed="3n", random_state=0).fit(X, y)
+    forest = FCTreeClassifier(6, n_constructed="3n", include_original=False, random_state=0).fit(
+        X, y
+    )
     values = forest.transform(X)
     assert len({column.tobytes() for column in values.T}) == values.shape[1]
     assert sum(f.count for f in forest.features_) == int((forest.forest_.left >= 0).sum())
@@ -229,6 +299,22 @@ def test_operators_of_the_user_and_of_booleans():
 
 def half_sum(x, y):
     return 0.5 * (x + y)
+
+
+def middle(x, y, z):
+    return max(min(x, y), min(max(x, y), z))
+
+
+def test_operators_of_three_operands_have_one_order_where_they_may():
+    X = np.random.default_rng(0).normal(size=(300, 6))
+    y = np.median(X[:, [1, 2, 4]], axis=1) > 0
+    median = Operator("middle", (Real,) * 3, Real, middle, commutative=True)
+    tree = FCTreeClassifier(operators=[median], n_constructed=200, random_state=0).fit(X, y)
+    assert tree.features_[0].name == "middle(x1, x2, x4)"
+    assert tree.forest_.operator_counts[0].sum() <= 6 * 6 * 6
+    for feature in tree.features_:
+        operands = feature.name.removeprefix("middle(").removesuffix(")").split(", ")
+        assert operands == sorted(operands)
 
 
 def test_weights_of_rows_count():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,18 @@ from featurewright.expressions import Operator, resolve_operators
 from featurewright.expressions.opcodes import operator_symbol
 
 
-def learn(weights: Any, gains: Any, counts: Any) -> np.ndarray:
-    """Return weights times exp(-1 / (1 + gain)) of operators with candidates, normalised."""
-    factors = [
-        math.exp(-1 / (1 + gain)) if count else 1.0
-        for gain, count in zip(gains, counts, strict=True)
-    ]
-    new = np.asarray(weights) * factors
-    return new / new.sum()
+def learn(weights: Any, gains: Any, counts: Any, strength: float = 0.5) -> np.ndarray:
+    """Return weights times exp(strength * z), normalised, a tenth of them shared equally.
+
+    z is the mean gain of an operator, standardised over the operators with candidates; 0 for the
+    others.
+    """
+    weights, gains, drawn = np.asarray(weights), np.asarray(gains), np.asarray(counts) > 0
+    if not drawn.any() or gains[drawn].std() <= 1e-6 * gains[drawn].mean() or strength == 0:
+        return weights
+    z = np.where(drawn, (gains - gains[drawn].mean()) / gains[drawn].std(), 0.0)
+    new = weights * np.exp(strength * (z - z.max()))
+    return 0.9 * new / new.sum() + 0.1 / len(new)
 
 
 def best_gain(values: np.ndarray, codes: np.ndarray) -> float:
@@ -113,4 +116,3 @@ class Node:
                 self.counts[k] += 1
                 break
         self.means = self.sums / np.maximum(1, self.counts)
-        self.learned = learn(self.weights, self.means, self.counts)

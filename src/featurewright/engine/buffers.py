@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from featurewright.expressions.operators import MAX_ARITY
+
 N_THRESHOLDS = 8  # tried per candidate while candidates are compared
 MAX_EXACT_ROWS = 32  # up to this many rows, every distinct value has its own bin
 MAX_BINS = 128  # the code after the last bin means missing, so codes fit a byte
@@ -17,7 +19,6 @@ SAMPLE_ROWS = 32  # in the sample that locates most of a candidate's values
 SPARSE_MIN_STATISTICS = 4  # from this many statistics on, sparse columns are scored as such
 CHUNK_ROWS = 1024  # evaluated at a time: the operands of an operator stay in the L1 cache
 LANES = 32  # loops run over whole groups of rows, padded with copies of the last row
-MAX_USER_ARITY = 4
 N_SHAPES = 256  # hash values by which the programs of a pool are sorted
 FORM_FIELDS = 6  # integers that describe a simple expression: see `fast_path.record_form`
 POOL_BUDGETS = 16  # size of a tree's program pool, in budgets of a node
@@ -295,7 +296,7 @@ class EvalScratch(NamedTuple):
     intermediates: np.ndarray  # float32[2 * max_size, CHUNK_ROWS]
     local: np.ndarray  # int32[1, max_size]
     stack: np.ndarray  # int64[max_size + 1]
-    operands: np.ndarray  # float32[MAX_USER_ARITY]
+    operands: np.ndarray  # float32[MAX_ARITY]
 
     @classmethod
     def allocate(cls, n_rows: int, width: int) -> EvalScratch:
@@ -305,7 +306,7 @@ class EvalScratch(NamedTuple):
             intermediates=np.empty((2 * width, CHUNK_ROWS), np.float32),
             local=np.empty((1, width), np.int32),
             stack=np.empty(width + 1, np.int64),
-            operands=np.empty(MAX_USER_ARITY, np.float32),
+            operands=np.empty(MAX_ARITY, np.float32),
         )
 
 
@@ -346,8 +347,9 @@ class OperatorWeights(NamedTuple):
     by_domain: np.ndarray  # int64[columns]: sorted by domain: numbers, Booleans, categories
     first: np.ndarray  # int64[domains]: start of the columns in it that a domain accepts
     last: np.ndarray  # int64[domains]: end of those columns
-    learns: np.ndarray  # int64[1]: 1 if weights are learned
+    strength: np.ndarray  # float64[1]: of the change of weights; 0: they stay equal
     max_order: np.ndarray  # int64[1]: largest nesting depth of operators
+    reuses: np.ndarray  # int64[1]: 1 if a path may test a column or feature again
     # per node of the tree
     weights: np.ndarray  # float64[nodes, operators]: after the node was searched
     gains: np.ndarray  # float64[nodes, operators]: mean gain of the operator's candidates
@@ -373,8 +375,9 @@ class OperatorWeights(NamedTuple):
             by_domain=none,
             first=none,
             last=none,
-            learns=one,
+            strength=np.zeros(1),
             max_order=one,
+            reuses=one,
             weights=np.zeros((1, 1)),
             gains=np.zeros((1, 1)),
             counts=np.zeros((1, 1), np.int64),

@@ -168,4 +168,12 @@ def apply_user(address, values, first, arity):
     c = values[first + 2]
     if arity == 3:
         return finite_or_missing(call_address(address, (a, b, c)))
-    return finite_or_missing(call_address(address, (a, b, c, values[first + 3])))
+    d = values[first + 3]
+    if arity == 4:
+        return finite_or_missing(call_address(address, (a, b, c, d)))
+    # Functions of more operands take eight, of which they ignore the last.
+    e = values[first + 4]
+    f = values[first + 5] if arity > 5 else a
+    g = values[first + 6] if arity > 6 else a
+    h = values[first + 7] if arity > 7 else a
+    return finite_or_missing(call_address(address, (a, b, c, d, e, f, g, h)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from inspect import isfunction
+from inspect import isfunction, signature
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -11,13 +11,17 @@ import numpy as np
 from numba import types
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
-from featurewright.engine.buffers import MAX_USER_ARITY, UserFunctions
+from featurewright.engine.buffers import UserFunctions
 from featurewright.expressions.domains import Boolean
+from featurewright.expressions.operators import MAX_ARITY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from featurewright.expressions import Operator
+
+
+_OWN_SIGNATURES = 4  # up to so many operands a function takes them alone; others take MAX_ARITY
 
 
 @lru_cache(maxsize=256)  # a grid search fits the same operators repeatedly
@@ -27,15 +31,11 @@ def compile_operator(operator: Operator, width: Any) -> Any:
     Raises
     ------
     ValueError
-        If numba cannot compile the function or the operator takes too many operands.
+        If numba cannot compile the function.
     """
-    if operator.arity > MAX_USER_ARITY:
-        raise ValueError(
-            f"operator {operator.name!r} takes {operator.arity} operands, but at most "
-            f"{MAX_USER_ARITY} are supported; build it from smaller operators."
-        )
     function = operator.function
-    arguments = [width] * operator.arity
+    _check_defaults(operator)
+    arguments = [width] * (operator.arity if operator.arity <= _OWN_SIGNATURES else MAX_ARITY)
     try:
         # Numba knows functions of the math module and many ufuncs. Others divide as Python does:
         # with NumPy's rules 1 // 0 would be 0 and 1 / 0 > 1 true, but both must be missing.
@@ -50,6 +50,34 @@ def compile_operator(operator: Operator, width: Any) -> Any:
         ) from error
 
 
+def _check_defaults(operator: Operator) -> None:
+    """Refuse default values that compiled code cannot hold.
+
+    Raises
+    ------
+    ValueError
+        If a parameter besides the operands has one.
+    """
+    if not isfunction(operator.function):
+        return
+    parameters = list(signature(operator.function).parameters.values())
+    for parameter in parameters[operator.arity :]:
+        default = parameter.default
+        if default is not parameter.empty and not _is_constant(default):
+            raise ValueError(
+                f"operator {operator.name!r} has a function whose parameter {parameter.name!r} "
+                f"has a {type(default).__name__} as its default, which cannot be compiled; use "
+                "numbers, strings, None, or tuples of them, or an array."
+            )
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether compiled code can hold a value that never changes."""
+    if isinstance(value, tuple):
+        return all(map(_is_constant, value))
+    return value is None or isinstance(value, (int, float, str, np.bool_, np.number, np.ndarray))
+
+
 def _reason(error: Exception) -> str:
     """Return the line of a compiler error that states the reason."""
     lines = [line.strip() for line in str(error).splitlines()]
@@ -60,7 +88,10 @@ def _reason(error: Exception) -> str:
 
 
 def _wrap(arity: int, scalar: Any, width: Any, *, as_truth: bool) -> Any:
-    """Return a function of `arity` arguments that returns a float, NaN if the user's raises."""
+    """Return a function of `arity` arguments that returns a float, NaN if the user's raises.
+
+    From five arguments on it takes eight and ignores the last.
+    """
     missing = np.nan
 
     def settle(value):
@@ -94,7 +125,13 @@ def _wrap(arity: int, scalar: Any, width: Any, *, as_truth: bool) -> Any:
         except Exception:
             return missing
 
-    return (one, two, three, four)[arity - 1]
+    def eight(a, b, c, d, e, f, g, h):
+        try:
+            return settle(scalar(*(a, b, c, d, e, f, g, h)[:arity]))
+        except Exception:
+            return missing
+
+    return (one, two, three, four, eight)[min(arity, _OWN_SIGNATURES + 1) - 1]
 
 
 class CompiledOperators:

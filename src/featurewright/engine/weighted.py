@@ -28,6 +28,8 @@ from featurewright.expressions.opcodes import END, FIRST_USER
 from featurewright.expressions.operators import BuiltInOperator
 
 OPERAND_DRAWS = 8  # attempts to draw new operands for one operator
+EQUAL_SHARE = 0.1  # of the weights is shared equally, so that every operator comes up again
+_SAME_GAINS = 1e-6  # spread of gains, relative to their mean, that is no more than rounding
 
 _CATEGORY = 2  # the last domain
 
@@ -56,8 +58,9 @@ def make_operator_weights(
     swaps: np.ndarray,
     domains: np.ndarray,
     *,
-    learns: bool = True,
-    max_order: int = 1,
+    strength: float,
+    max_order: int,
+    reuses: bool,
 ) -> OperatorWeights:
     """Return operators and columns as arrays, without the weights of a tree.
 
@@ -82,8 +85,9 @@ def make_operator_weights(
         by_domain=np.argsort(domains, kind="stable").astype(np.int64),
         first=np.array([0, ends[0], ends[1]], np.int64),
         last=np.array([ends[1], ends[1], ends[2]], np.int64),
-        learns=np.array([int(learns)], np.int64),
+        strength=np.array([strength], np.float64),
         max_order=np.array([max_order], np.int64),
+        reuses=np.array([int(reuses)], np.int64),
     )
 
 
@@ -124,8 +128,8 @@ def nesting_depth(programs, k, users, stack):
 def find_path_features(operator_weights, n_levels, users, stack):
     """Find the features chosen by ancestors; return the number of those that may be operands.
 
-    A raw column chosen before is excluded from being chosen again. A category is not, because its
-    other levels are different tests.
+    A raw column chosen before is excluded from being chosen again, unless columns are reused. A
+    category never is, because its other levels are different tests.
     """
     for place in range(operator_weights.excluded.shape[0]):
         operator_weights.excluded[place] = 0
@@ -135,7 +139,8 @@ def find_path_features(operator_weights, n_levels, users, stack):
         length = program_length(operator_weights.programs, node)
         column = np.int64(operator_weights.programs[node, 0])
         if length == 1:
-            operator_weights.excluded[column] = np.uint8(n_levels[column] == 0)
+            once = n_levels[column] == 0 and operator_weights.reuses[0] == 0
+            operator_weights.excluded[column] = np.uint8(once)
         elif (
             nesting_depth(operator_weights.programs, node, users, stack)
             < operator_weights.max_order[0]
@@ -217,6 +222,16 @@ def is_after(x, y):
     return (y > x) if x < 0 else (x > y)
 
 
+@kernel(inline=True)
+def sort_operands(operands, arity):
+    """Sort the first `arity` operands in place, by `is_after`."""
+    for a in range(1, arity):
+        b = a
+        while b > 0 and is_after(operands[b - 1], operands[b]):
+            operands[b - 1], operands[b] = operands[b], operands[b - 1]
+            b -= 1
+
+
 @kernel
 def write_expression(
     operator_weights, operator, n_ancestors, n_levels, programs, k, operands, state
@@ -238,8 +253,8 @@ def write_expression(
             choice += 1
         before = choice
         operands[a] = take_operand(operator_weights, domain, choice, n_ancestors)
-    if operator_weights.swaps[operator] == 1 and arity == 2 and is_after(operands[0], operands[1]):
-        operands[0], operands[1] = operands[1], operands[0]
+    if operator_weights.swaps[operator] == 1:
+        sort_operands(operands, arity)
     length = np.int64(0)
     for a in range(arity):
         if operands[a] >= 0:
@@ -279,21 +294,43 @@ def gain_unit(rows, n, n_stats, settings):
 
 @kernel(inline=True)
 def learn_weights(operator_weights, node):
-    """Multiply the weight of each operator with candidates by exp(-1 / (1 + mean gain))."""
+    """Multiply the weight of each operator by exp(strength * standardised mean gain).
+
+    Mean gains are standardised over the operators drawn at the node; one that was not drawn counts
+    as average. The weights are normalised, and a small part of them is shared equally.
+    """
     weights, gains, counts = (
         operator_weights.weights,
         operator_weights.gains,
         operator_weights.counts,
     )
-    whole = 0.0
-    for k in range(weights.shape[1]):
+    n_operators, strength = weights.shape[1], operator_weights.strength[0]
+    n_drawn, mean, spread = 0, 0.0, 0.0
+    for k in range(n_operators):
         if counts[node, k] > 0:
             gains[node, k] /= counts[node, k]
-            if operator_weights.learns[0]:
-                weights[node, k] *= math.exp(-1.0 / (1.0 + gains[node, k]))
+            mean += gains[node, k]
+            n_drawn += 1
+    if n_drawn == 0 or strength == 0.0:
+        return
+    mean /= n_drawn
+    highest = mean
+    for k in range(n_operators):
+        if counts[node, k] > 0:
+            spread += (gains[node, k] - mean) ** 2
+            highest = max(highest, gains[node, k])
+    spread = math.sqrt(spread / n_drawn)
+    if spread <= _SAME_GAINS * mean:
+        return
+    whole = 0.0
+    for k in range(n_operators):
+        gain = gains[node, k] if counts[node, k] > 0 else mean
+        # Relative to the highest, so that no exponential overflows.
+        weights[node, k] *= math.exp(strength * (gain - highest) / spread)
         whole += weights[node, k]
-    for k in range(weights.shape[1]):
-        weights[node, k] /= whole
+    for k in range(n_operators):
+        weights[node, k] *= (1.0 - EQUAL_SHARE) / whole
+        weights[node, k] += EQUAL_SHARE / n_operators
 
 
 @kernel
@@ -342,7 +379,7 @@ def search_weighted(context, n, n_stats):
             )
             if length == 0:
                 break
-            if is_on_path(operator_weights, programs, k):
+            if operator_weights.reuses[0] == 0 and is_on_path(operator_weights, programs, k):
                 continue
             if seen_before(candidates.seen, fingerprint(programs, k, length), state):
                 continue
@@ -357,10 +394,12 @@ def search_weighted(context, n, n_stats):
 
 
 def is_symmetric_up_to_sign(operator: Operator) -> bool:
-    """Whether exchanging the operands changes at most the sign, so that one order is enough."""
-    return operator.commutative or (
-        isinstance(operator, BuiltInOperator) and operator.antisymmetric
-    )
+    """Whether exchanging the operands changes at most the sign, so that one order is enough.
+
+    Operands of different domains cannot be exchanged.
+    """
+    changes_sign = isinstance(operator, BuiltInOperator) and operator.antisymmetric
+    return len(set(operator.inputs)) == 1 and (operator.commutative or changes_sign)
 
 
 def usable_operators(
@@ -395,8 +434,9 @@ def list_operators(
     operators: Sequence[Operator],
     domains: npt.NDArray[np.int8],
     *,
-    weighting: bool,
+    strength: float,
     max_order: int,
+    reuses: bool,
 ) -> OperatorWeights:
     """Return the arrays that kernels draw operators and operands from."""
     users = user_operators(operators)
@@ -410,6 +450,7 @@ def list_operators(
         np.array([operator.output for operator in operators], np.int64),
         np.array([is_symmetric_up_to_sign(operator) for operator in operators], np.int64),
         domains,
-        learns=weighting,
+        strength=strength,
         max_order=max_order,
+        reuses=reuses,
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import heapq
 import logging
+import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -36,7 +38,6 @@ from featurewright.estimators.construction import (
     Limits,
     count_levels,
     make_settings,
-    named_operators,
 )
 from featurewright.estimators.parameters import (
     Parameter,
@@ -71,7 +72,9 @@ from featurewright.expressions.builtin import IS
 from featurewright.expressions.opcodes import END, operator_symbol
 from featurewright.fctree.planning import is_constant, plan, six_or_named
 
-BLOCK = 1024  # candidates of a block, at most a few more than its first operand has partners
+BLOCK = 1024  # choices of operands of a block; more where an operator has very many
+_MAX_BLOCKS = 100_000  # of an operator
+_MAX_CANDIDATES = 10**10  # of an operator: hours, or as far as `max_time` allows
 _SPARE = 10  # candidates that are scored again at finer thresholds, for each feature asked for
 _TRIAL = 16  # candidates scored to estimate the time of all
 _logger = logging.getLogger("featurewright")
@@ -83,21 +86,25 @@ Kept = tuple[float, int, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Block:
-    """Candidates of one operator: some first operands, each with all its second ones."""
+    """Candidates of one operator: those whose choices of operands have numbers in a range."""
 
     operator: int
-    first: int  # places of first operands, from this one
+    first: int  # numbers of choices, from this one
     last: int  # to before this one
-    size: int
 
 
 class Candidates:
     """All features of one operator that a table allows, none of them held in memory.
 
+    The choices of operands are numbered, the last operand changing fastest. Where the order of the
+    operands is irrelevant, the choices are the combinations of columns; else all tuples, of which
+    those with a repeated operand are no candidates. The choices of a test for a level are columns
+    with a level.
+
     Parameters
     ----------
     operators : sequence of Operator
-        Of one or two operands.
+        What is applied to columns.
     domains : ndarray of int8
         Domain of each column.
     n_levels : ndarray of int64
@@ -111,82 +118,123 @@ class Candidates:
         n_levels: npt.NDArray[np.int64],
     ) -> None:
         self.operators = tuple(operators)
+        self.width = 1 + max((operator.arity for operator in operators), default=1)
         # The columns that each domain accepts, in order.
         self._columns = {
             domain: np.flatnonzero([accepts(domain, Domain(int(given))) for given in domains])
             for domain in Domain
         }
-        self._n_levels = n_levels
+        levels = [np.arange(count) for count in n_levels]
+        self._level_columns = np.repeat(np.arange(len(n_levels)), n_levels)
+        self._levels = np.concatenate([*levels, np.empty(0, np.int64)]).astype(np.int64)
         users = user_operators(operators)
         self._opcodes = [operator_opcode(operator, users) for operator in operators]
 
-    def _partners(self, number: int) -> npt.NDArray[np.int64]:
-        """Return how many candidates each first operand of an operator makes."""
-        operator = self.operators[number]
-        first = self._columns[operator.inputs[0]]
+    def _sizes(self, operator: Operator) -> list[int]:
+        """Return how many columns each operand may be."""
+        return [len(self._columns[domain]) for domain in operator.inputs]
+
+    def _n_choices(self, operator: Operator) -> int:
+        """Return the number of choices of operands."""
         if operator.has_level:
-            return self._n_levels[first]
-        if operator.arity == 1:
-            return np.ones(len(first), np.int64)
-        second = self._columns[operator.inputs[1]]
+            return len(self._levels)
+        sizes = self._sizes(operator)
         if is_symmetric_up_to_sign(operator):
-            return len(second) - np.searchsorted(second, first, side="right")
-        return len(second) - np.isin(first, second).astype(np.int64)
+            return math.comb(sizes[0], operator.arity)
+        return math.prod(sizes)
+
+    def count(self, number: int) -> int:
+        """Return the number of candidates of an operator."""
+        operator = self.operators[number]
+        if operator.has_level or is_symmetric_up_to_sign(operator):
+            return self._n_choices(operator)
+        total = 1
+        taken: Counter[Domain] = Counter()
+        # Numbers accept Booleans: those are taken first.
+        for domain in sorted(operator.inputs, key=lambda domain: len(self._columns[domain])):
+            before = sum(count for other, count in taken.items() if accepts(domain, other))
+            total *= max(0, len(self._columns[domain]) - before)
+            taken[domain] += 1
+        return total
 
     def blocks(self) -> list[Block]:
-        """Return all candidates as blocks of about equal size."""
+        """Return all candidates as blocks."""
         found = []
-        for number in range(len(self.operators)):
-            ends = np.cumsum(self._partners(number))
-            begin, done = 0, 0
-            while begin < len(ends):
-                end = max(begin + 1, int(np.searchsorted(ends, done + BLOCK, side="right")))
-                size = int(ends[end - 1]) - done
-                if size:
-                    found.append(Block(number, begin, end, size))
-                begin, done = end, int(ends[end - 1])
+        for number, operator in enumerate(self.operators):
+            total = self._n_choices(operator)
+            size = max(BLOCK, -(-total // _MAX_BLOCKS))
+            found += [
+                Block(number, first, min(first + size, total)) for first in range(0, total, size)
+            ]
         return found
 
     def programs(self, block: Block) -> npt.NDArray[np.int32]:
         """Return the programs of a block's candidates, always in the same order."""
         operator, opcode = self.operators[block.operator], self._opcodes[block.operator]
-        chosen = self._columns[operator.inputs[0]][block.first : block.last]
-        out = np.full((block.size, 3), END, np.int32)
-        rows = list(self._rows(operator, chosen))
-        first = np.repeat(chosen, [len(row) for row in rows])
-        second = np.concatenate(rows)
-        out[:, 0] = first
+        numbers = np.arange(block.first, block.last)
         if operator.has_level:
-            out[:, 1] = operator_symbol(IS, second)
-        elif operator.arity == 1:
-            out[:, 1] = -1 - opcode
-        else:
-            out[:, 1] = second
-            out[:, 2] = -1 - opcode
+            out = np.full((len(numbers), self.width), END, np.int32)
+            out[:, 0] = self._level_columns[numbers]
+            out[:, 1] = operator_symbol(IS, self._levels[numbers])
+            return out
+        operands = self._operands(operator, numbers)
+        out = np.full((len(operands), self.width), END, np.int32)
+        out[:, : operator.arity] = operands
+        out[:, operator.arity] = -1 - opcode
         return out
 
-    def _rows(
-        self, operator: Operator, chosen: npt.NDArray[np.int64]
-    ) -> Iterator[npt.NDArray[np.int64]]:
-        """Yield the second operands, or levels, that go with each first operand."""
-        if operator.has_level or operator.arity == 1:
-            for column in chosen:
-                count = int(self._n_levels[column]) if operator.has_level else 1
-                yield np.arange(count, dtype=np.int64)
-            return
-        second = self._columns[operator.inputs[1]]
-        once = is_symmetric_up_to_sign(operator)
-        for column in chosen:
-            yield second[second > column] if once else second[second != column]
+    def _operands(
+        self, operator: Operator, numbers: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Return the operands of numbered choices, without those that are no candidates."""
+        sizes = self._sizes(operator)
+        if is_symmetric_up_to_sign(operator):
+            return self._columns[operator.inputs[0]][
+                numbered_combinations(sizes[0], operator.arity, numbers)
+            ]
+        places = np.unravel_index(numbers, sizes)
+        operands = np.column_stack(
+            [
+                self._columns[domain][place]
+                for domain, place in zip(operator.inputs, places, strict=True)
+            ]
+        )
+        return operands[(np.diff(np.sort(operands, axis=1), axis=1) > 0).all(axis=1)]
 
 
-def check_pair_operators(name: str, value: Any) -> None:
-    """Check that operators are known and take one or two operands."""
-    for operator in named_operators(value) or ():
-        if operator.arity > 2:
+def numbered_combinations(
+    n: int, size: int, numbers: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return the combinations of `size` of 0, ..., n - 1 that have these places in their list.
+
+    Examples
+    --------
+    >>> numbered_combinations(4, 2, np.arange(6)).tolist()
+    [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    """
+    out = np.empty((len(numbers), size), np.int64)
+    rest = numbers.copy()
+    least = np.zeros(len(numbers), np.int64)
+    for place in range(size):
+        left = size - place
+        # Combinations of so many that begin with less than each number.
+        before = np.array([math.comb(n, left) - math.comb(n - k, left) for k in range(n + 1)])
+        rest += before[least]
+        out[:, place] = np.searchsorted(before, rest, side="right") - 1
+        rest -= before[out[:, place]]
+        least = out[:, place] + 1
+    return out
+
+
+def check_count(candidates: Candidates) -> None:
+    """Refuse operators with more candidates than can be scored."""
+    for number, operator in enumerate(candidates.operators):
+        if candidates.count(number) > _MAX_CANDIDATES:
             raise ValueError(
-                f"{name} has {operator.name!r} of {operator.arity} operands, but only columns and "
-                "pairs of columns are enumerated; leave it out."
+                f"operator {operator.name!r} of {operator.arity} operands makes "
+                f"{candidates.count(number):.1e} features of these columns, but at most "
+                f"{_MAX_CANDIDATES:.0e} can be scored; give fewer columns, or draw some of them "
+                "with FCTreeClassifier or FCTreeRegressor."
             )
 
 
@@ -219,10 +267,11 @@ class _Best:
 
 @documented()
 class BatchConstructor(ConstructiveLearner):
-    """Apply every operator to every column and pair, and keep what separates all rows best.
+    """Apply every operator to every choice of columns, and keep what separates all rows best.
 
-    The number of candidates grows with the square of the number of columns. They are scored a block
-    at a time, and only the best are kept in memory. `FCTreeClassifier` looks at far fewer.
+    With operators of two operands the number of candidates grows with the square of the number of
+    columns, with three with its cube. They are scored a block at a time, and only the best are kept
+    in memory. `FCTreeClassifier` looks at far fewer.
 
     Parameters
     ----------
@@ -259,12 +308,11 @@ class BatchConstructor(ConstructiveLearner):
         "operators": worded(
             OPERATORS,
             """
-            What features are constructed with, of one or two operands. By default sqrt, square,
-            add, sub, mul and gaussian, and "is" tests where the table has categories. Exchanged
-            operands are left out where they tell nothing new, and operators without columns of
-            their kind; where that leaves none of those named, they are refused.
+            What features are constructed with. By default sqrt, square, add, sub, mul and gaussian,
+            and "is" tests where the table has categories. The operands of a feature differ.
+            Exchanged operands are left out where they tell nothing new, and operators without
+            columns of their kind; where that leaves none of those named, they are refused.
             """,
-            check=check_pair_operators,
         ),
         "criterion": Parameter(
             "str",
@@ -367,6 +415,7 @@ class BatchConstructor(ConstructiveLearner):
         )
         n_levels = count_levels(self._schema)
         candidates = Candidates(self._construction.operators, self._schema.domains, n_levels)
+        check_count(candidates)
         wanted = self.n_features_out or self._schema.n_columns
         best = _Best(wanted * _SPARE)
         with compilation_notice():
@@ -442,6 +491,7 @@ class _Scorer:
         self.row_ids = np.arange(len(order), dtype=np.int32)
         self.n_values = int(learner.n_classes_) if self.settings["by_class"] else len(sums)
         self.users = construction.compiled.functions(np.float32)
+        self.width = construction.width
         self.seed = learner._draw_seed()
         self.halt = Halt(learner.max_time)
         self.unit = 1.0
@@ -449,12 +499,14 @@ class _Scorer:
     def run(self, candidates: Candidates, best: _Best) -> int:
         """Score all blocks; return the number of candidates scored."""
         blocks = candidates.blocks()
-        starts = np.cumsum([0, *(block.size for block in blocks)])
+        starts = np.cumsum([0, *(block.last - block.first for block in blocks)])
         n_threads = max(1, min(effective_n_jobs(self.learner.n_jobs), len(blocks)))
         buffers, n_stats = self._prepare()
         self.unit = float(gain_unit(buffers.rows, len(self.row_ids), n_stats, self.settings)) or 1.0
         if self.learner.verbose and blocks:
-            self._log_time(candidates.programs(blocks[0])[:_TRIAL], int(starts[-1]), n_threads)
+            total = sum(map(candidates.count, range(len(candidates.operators))))
+            first = next(filter(len, map(candidates.programs, blocks)))
+            self._log_time(first[:_TRIAL], total, n_threads)
         tasks = [
             partial(self._score, candidates, best, block, int(start))
             for block, start in zip(blocks, starts, strict=False)
@@ -467,7 +519,7 @@ class _Scorer:
     def _prepare(self) -> tuple[Any, int]:
         """Allocate working arrays and prepare the rows."""
         n, n_columns = len(self.row_ids), self.columns.shape[0]
-        buffers = TreeBuffers.allocate(n, n_columns, self.n_values, 3, self.settings, 1)
+        buffers = TreeBuffers.allocate(n, n_columns, self.n_values, self.width, self.settings, 1)
         n_stats = prepare(self.target, self.row_ids, 0, n, n, self.settings, buffers.rows)
         return buffers, int(n_stats)
 
@@ -488,7 +540,7 @@ class _Scorer:
             users=self.users,
             state=make_record(STATE, random=seed),
             stop=self.halt.flag,
-            tree=GrownTree.allocate(1, 3),
+            tree=GrownTree.allocate(1, self.width),
             buffers=buffers,
         )
         score_programs(context, programs, len(self.row_ids), n_stats, np.int64(refines), scores)

@@ -15,6 +15,7 @@ from featurewright.expressions import Domain, Operator, resolve_operators
 from featurewright.tables import Schema
 
 SIX = ("sqrt", "square", "add", "sub", "mul", "gaussian")
+_MAX_USUAL_BUDGET = 500
 _MAX_WIDTH = 127  # symbols; six binary operators on top of one another
 MAX_ORDER = _MAX_WIDTH - 1  # operators of one operand add a symbol each
 _KINDS = {Domain.REAL: "numbers", Domain.BOOLEAN: "booleans", Domain.CATEGORY: "categories"}
@@ -24,6 +25,16 @@ def six_or_named(learner: Any) -> tuple[Operator, ...]:
     """Return the operators a learner names; the six of the paper by default."""
     named = named_operators(learner.operators)
     return resolve_operators(SIX) if named is None else named
+
+
+def usual_budget(n_columns: int) -> int:
+    """Return the features constructed at a node by default: half of those that there are, at most.
+
+    Operators of two operands make about n² / 2 features of n columns each, so that n² draws of the
+    six operators find a given pair often enough (`benchmarks/fctree_search.py` measures it). On
+    wide tables they would take too long.
+    """
+    return max(n_columns, min(n_columns**2, _MAX_USUAL_BUDGET))
 
 
 def is_constant(target: Target) -> bool:

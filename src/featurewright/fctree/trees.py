@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from featurewright.engine.buffers import Target
 from featurewright.engine.features import list_features, rank_programs, spell_level_tests
@@ -25,7 +26,9 @@ from featurewright.estimators.parameters import (
     documented,
     flag,
     keep_arguments,
+    one_of,
     optional,
+    real,
     rows_or_share,
     whole,
 )
@@ -36,11 +39,11 @@ from featurewright.estimators.shared_parameters import (
     MAX_TIME,
     OPERATORS,
     OUTPUT,
-    check_budget,
+    check_budget_or_auto,
     worded,
 )
 from featurewright.expressions import Feature, Operator, parse_budget
-from featurewright.fctree.planning import MAX_ORDER, is_constant, plan, six_or_named
+from featurewright.fctree.planning import MAX_ORDER, is_constant, plan, six_or_named, usual_budget
 
 LEARNED = """
 operator_weights_ : dict
@@ -50,10 +53,22 @@ node_operator_weights_ : ndarray of shape (n_nodes, n_operators)
     the weights of their parents.
 n_candidates_ : int
     Features constructed at all nodes.
+n_effective_leaves_ : float
+    Effective number of leaves, the mean of all trees. For a tree with N leaves that hold shares
+    Q_1, ..., Q_N of its rows it is N (1 - sum_i (Q_i - 1/N)^2): N where all leaves hold as many
+    rows, close to 1 where one holds nearly all. The error bound of the method grows with its root.
 """ + FITTED.replace(
     "Distinct constructed expressions by total gain, the best two hundred; each has",
     "Distinct features that nodes test, columns and constructed ones, by total gain; each has",
 )
+
+
+def check_reuse(name: str, value: Any) -> None:
+    """Check whether columns are tested again."""
+    if isinstance(value, str):
+        one_of(name, value, ("auto",))
+    else:
+        flag(name, value)
 
 
 class FCTree(GrownEnsemble):
@@ -77,9 +92,10 @@ class FCTree(GrownEnsemble):
             "int or str",
             """
             Features constructed at each node; "3.5n" stands for three and a half times the number
-            of columns.
+            of columns. "auto" is the square of the number of columns, which finds most pairs that
+            matter; at most 500, but not fewer than there are columns.
             """,
-            check_budget,
+            check_budget_or_auto,
         ),
         "operators": worded(
             OPERATORS,
@@ -87,18 +103,36 @@ class FCTree(GrownEnsemble):
             What features are constructed with, by name or as `Operator`. By default sqrt, square,
             add, sub, mul and gaussian. Operators that find no columns of their kind are left out;
             where that leaves none of those named, they are refused. None at all, `[]`, makes the
-            plain tree.
+            plain tree, in which a path may test a column again (see `reuse_columns`).
             """,
         ),
         "weighting": Parameter(
             "bool",
             """
-            Whether nodes change the weights by which operators are drawn below them: that of each
-            operator drawn is multiplied by exp(-1 / (1 + mean gain)). Of two that were drawn, the
-            weight of the one that gained more rises against the other's; that of one not drawn
-            rises against both. Without it all are drawn alike.
+            Whether nodes change the weights by which operators are drawn below them: those that
+            gained more at a node are drawn more often in its subtree. Without it all are drawn
+            alike.
             """,
             flag,
+        ),
+        "weighting_strength": Parameter(
+            "float",
+            """
+            How much they do. The weight of an operator is multiplied by exp(strength * z), where z
+            is the mean gain of its features at the node, standardised over the operators drawn
+            there; one that was not drawn counts as average, z = 0. Then weights are normalised, and
+            a tenth of them is shared equally, so that every operator comes up again.
+            """,
+            real(least=0.0),
+        ),
+        "reuse_columns": Parameter(
+            '"auto" or bool',
+            """
+            Whether a path may test a column or a constructed feature more than once. "auto" allows
+            it where nothing is constructed, which makes the plain tree; a published tree tests each
+            once.
+            """,
+            check_reuse,
         ),
         "max_order": Parameter(
             "int",
@@ -122,8 +156,8 @@ class FCTree(GrownEnsemble):
         "include_original": worded(
             OUTPUT["include_original"],
             """
-            Whether `transform` returns all original columns, before the constructed ones, and not
-            only those that were chosen.
+            Whether `transform` returns all original columns, before the constructed ones. Without,
+            it returns what nodes test: constructed features and the columns that were chosen.
             """,
         ),
         "max_time": worded(
@@ -139,7 +173,11 @@ class FCTree(GrownEnsemble):
         return six_or_named(self)
 
     def _plan(self, operators: Any) -> Construction:
-        budget = parse_budget(self.n_constructed, self._schema.n_columns, "n_constructed")
+        n_columns = self._schema.n_columns
+        if isinstance(self.n_constructed, str) and self.n_constructed == "auto":
+            budget = usual_budget(n_columns)
+        else:
+            budget = parse_budget(self.n_constructed, n_columns, "n_constructed")
         return plan(self, self._schema, operators, budget, int(self.max_order))
 
     def _limits(self, n_rows: int) -> Limits:
@@ -158,11 +196,14 @@ class FCTree(GrownEnsemble):
         **leaves: Any,
     ) -> Job:
         job = super()._make_job(matrix, target, scoring, operators, **leaves)
+        operators = self._construction.operators
+        reuses = not operators if isinstance(self.reuse_columns, str) else bool(self.reuse_columns)
         operator_weights = list_operators(
-            self._construction.operators,
+            operators,
             self._schema.domains,
-            weighting=bool(self.weighting),
+            strength=float(self.weighting_strength) if self.weighting else 0.0,
             max_order=int(self.max_order),
+            reuses=reuses,
         )
         return replace(job, operator_weights=operator_weights)
 
@@ -186,6 +227,18 @@ class FCTree(GrownEnsemble):
         names = [operator.name for operator in self._construction.operators]
         self.operator_weights_ = dict(zip(names, map(float, at_roots), strict=True))
         self.n_candidates_ = int(self.forest_.operator_counts.sum())
+
+    @property
+    def n_effective_leaves_(self) -> float:
+        """Effective number of leaves; the mean of all trees."""
+        check_is_fitted(self)
+        forest = self.forest_
+        leaves = np.flatnonzero(forest.left < 0)
+        tree = np.searchsorted(forest.roots, leaves, side="right") - 1
+        n_leaves = np.bincount(tree)
+        shares = forest.n_rows[leaves] / forest.n_rows[forest.roots][tree]
+        distances = np.bincount(tree, (shares - 1.0 / n_leaves[tree]) ** 2)
+        return float(np.mean(n_leaves * (1.0 - distances)))
 
     def _find_features(
         self, matrix: npt.NDArray[np.float32], weights: npt.NDArray[np.floating[Any]]
@@ -231,12 +284,12 @@ class FCTreeClassifier(GrownClassifier, FCTree):
     """A decision tree that constructs features at its nodes and learns which operators pay.
 
     Each node tests the best of the original columns and of a number of features, each made by one
-    operator from random columns. Operators are drawn by weights. Those drawn at a node weigh less
-    below it, and the less their features gained the more so; those not drawn keep their weight. A
-    column or feature is tested once on each path.
+    operator from random columns. Operators are drawn by weights: one that built more informative
+    features at a node is drawn more often below it. A column or feature is tested once on each
+    path.
 
-    The features that nodes test are the result as well: `transform` computes them for another
-    model.
+    The features that nodes test are the result as well: `transform` returns the original columns
+    and computes the constructed features, for another model.
 
     Parameters
     ----------
@@ -257,7 +310,7 @@ class FCTreeClassifier(GrownClassifier, FCTree):
     >>> X, y = X[abs(product) > 0.05], product[abs(product) > 0.05] > 0
     >>> tree = FCTreeClassifier(n_constructed="10n", random_state=0).fit(X, y)
     >>> print(tree.get_feature_names_out())
-    ['x0 * x1']
+    ['x0' 'x1' 'x0 * x1']
     >>> tree.operator_weights_["mul"] > tree.operator_weights_["add"]
     True
     """
@@ -276,9 +329,11 @@ class FCTreeClassifier(GrownClassifier, FCTree):
         self,
         n_estimators: int = 1,
         *,
-        n_constructed: int | str = "1n",
+        n_constructed: int | str = "auto",
         operators: Any = None,
         weighting: bool = True,
+        weighting_strength: float = 0.5,
+        reuse_columns: bool | str = "auto",
         max_order: int = 1,
         criterion: str | None = None,
         min_samples: int | float = 3,
@@ -289,7 +344,7 @@ class FCTreeClassifier(GrownClassifier, FCTree):
         min_gain: float = 0.0,
         class_weight: Any = None,
         n_features_out: int | None = None,
-        include_original: bool = False,
+        include_original: bool = True,
         keep_missing: bool = False,
         max_time: float | None = None,
         random_state: Any = None,
@@ -327,9 +382,11 @@ class FCTreeRegressor(GrownRegressor, FCTree):
         self,
         n_estimators: int = 1,
         *,
-        n_constructed: int | str = "1n",
+        n_constructed: int | str = "auto",
         operators: Any = None,
         weighting: bool = True,
+        weighting_strength: float = 0.5,
+        reuse_columns: bool | str = "auto",
         max_order: int = 1,
         criterion: str | None = None,
         min_samples: int | float = 3,
@@ -339,7 +396,7 @@ class FCTreeRegressor(GrownRegressor, FCTree):
         max_leaf_nodes: int | None = None,
         min_gain: float = 0.0,
         n_features_out: int | None = None,
-        include_original: bool = False,
+        include_original: bool = True,
         keep_missing: bool = False,
         max_time: float | None = None,
         random_state: Any = None,

@@ -1,0 +1,69 @@
+"""What the page of feature construction trees is made of."""
+
+import numpy as np
+import papers_fctree
+import pytest
+from c45 import C45
+from fctree_published import COMPARISONS
+from fctree_search import draws_by_depth, find_xor
+from sklearn.metrics import roc_auc_score
+from sklearn.naive_bayes import GaussianNB
+
+
+def skewed(seed=0):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(300) < 0.2).astype(int)
+    return rng.normal(size=(300, 3)) * 100 + 120 * y[:, None], y
+
+
+def test_svms_are_measured_by_labels_and_by_margins():
+    X, y = skewed()
+    svm = papers_fctree.make_learner("svm").fit(X, y)
+    found = papers_fctree.measure("svm", svm, X, y, skewed=True)
+    assert found["svm"] == roc_auc_score(y, svm.predict(X))
+    assert found["svm margins"] == roc_auc_score(y, svm.decision_function(X))
+    assert found["svm"] < found["svm margins"]
+    assert papers_fctree.measure("svm", svm, X, y, skewed=False) == {"svm": svm.score(X, y)}
+    bayes = GaussianNB().fit(X, y)
+    found = papers_fctree.measure("bayes", bayes, X, y, skewed=True)
+    assert found == {"bayes": roc_auc_score(y, bayes.predict_proba(X)[:, 1])}
+
+
+def test_learners_are_those_of_weka():
+    X, y = skewed()
+    svm = papers_fctree.make_learner("svm").fit(X, y)
+    assert svm[-1].kernel == "linear"
+    scaled = svm[0].transform(X)
+    assert (scaled.min(), scaled.max()) == pytest.approx((0, 1))
+    assert papers_fctree.make_learner("gaussian")[-1].gamma == 0.01
+    tree = papers_fctree.make_learner("tree")
+    assert isinstance(tree, C45)
+    assert tree.confidence == 0.25
+
+
+def test_a_fold_has_every_value_that_is_compared(monkeypatch):
+    monkeypatch.setattr(papers_fctree, "table", lambda name, max_rows: skewed())
+    values = {
+        kind: papers_fctree.evaluate_fold(
+            {
+                "set": "landmine 0",
+                "params": {"columns": kind},
+                "split": 0,
+                "n_jobs": 1,
+                "max_rows": 9,
+            }
+        )
+        for kind in ("original", "TFC", "FCT", "unweighted")
+    }
+    for ours, theirs, _ in COMPARISONS.values():
+        for kind, learner in (ours, theirs):
+            wanted = papers_fctree.LEARNERS if learner == "all" else [learner]
+            assert set(wanted) <= set(values[kind])
+    assert values["FCT"]["n_columns"] > values["original"]["n_columns"] == 3
+
+
+def test_what_is_drawn_and_found():
+    equal, learned = (draws_by_depth(strength, 1) for strength in (0.0, 1.0))
+    assert equal[0] == learned[0]
+    assert learned[4] > equal[4] + 0.1
+    assert find_xor(2, 8, 2)[:2] == ["100%", "100%"]
