@@ -36,7 +36,7 @@ from featurewright import (
 from featurewright.recursive.members import log_loss
 
 # Rows and splits of the short run; rows are drawn once with seed 0.
-QUICK = {"sonar": (208, 10), "letter": (1_200, 5), "mnist": (600, 5)}
+QUICK = {"sonar": (208, 10), "letter": (1_000, 5), "mnist": (500, 5)}
 FULL_SPLITS = 10
 N_TREES, N_BUCKETS, N_LANDMARKS = 100, 256, 200
 COLUMNS = ("original", "paths", "landmarks")

@@ -38,11 +38,11 @@ QUICK = {
     "iris": (150, 10),
     "glass": (214, 10),
     "sonar": (208, 10),
-    "digits": (1_000, 5),
-    "letter": (2_500, 5),
+    "digits": (800, 5),
+    "letter": (1_200, 5),
     "olivetti_faces": (100, 5),
-    "otto_group": (2_500, 5),
-    "mnist": (700, 5),
+    "otto_group": (1_500, 5),
+    "mnist": (500, 5),
 }
 FULL_SPLITS = 10
 # What the others change one thing of.
