@@ -133,7 +133,7 @@ def make_plane(X: np.ndarray, candidate: Sequence[Any]) -> Plane:
     """Return the settings of a candidate for some rows."""
     projection, normalize, loss, project = candidate
     stochastic = is_stochastic("auto", loss, X.shape)
-    return Plane(False, stochastic, 1.0, loss, projection, normalize, project, "class")
+    return Plane(False, stochastic, 1.0, loss, projection, normalize, project, "shared")
 
 
 def by_recursion(split: Split, job: Settings) -> list[float]:

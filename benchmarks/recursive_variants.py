@@ -126,14 +126,20 @@ def jobs_of(
 def plan(options: argparse.Namespace) -> dict[tuple[str, str], list[Settings]]:
     """List the runs of all cells."""
     cells = {}
+    # Written out, so that results of another default are not taken for those of today's.
+    default = {
+        name: value
+        for name, value in RecursiveSelectiveClassifier().get_params().items()
+        if name not in ("estimator", "n_jobs", "random_state")
+    }
     forms = {"original": BASE | ORIGINAL}
     forms |= {"base": BASE} | {label: BASE | change for label, change in CHANGES.items()}
     forms["(c) original, one scale"] = BASE | ORIGINAL | {"scale": "table"}
     outer = {
-        "default": {},
-        "no recursion": ORIGINAL,
-        "no recursion, published": ORIGINAL | PUBLISHED,
-        "one, published": {"n_recursions": 1} | PUBLISHED,
+        "default": default,
+        "no recursion": default | ORIGINAL,
+        "no recursion, published": default | ORIGINAL | PUBLISHED,
+        "one, published": default | {"n_recursions": 1} | PUBLISHED,
     }
     for name in options.sets:
         for label, settings in forms.items():

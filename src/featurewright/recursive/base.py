@@ -217,6 +217,7 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
             """
             Whether each class selects columns by its own weights, or all by the mean of their
             absolute weights, as published. The projections differ between classes either way.
+            See docs/results/recursive_variants.md.
             """,
             choice(*RANKINGS),
         ),

@@ -83,7 +83,7 @@ class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
         projection: str = "stretch",
         project: str = "first",
         normalize: str | None = "unit",
-        ranking: str = "class",
+        ranking: str = "shared",
         scale: str | None = "auto",
         remove_outliers: bool = False,
         C: float = 1.0,
