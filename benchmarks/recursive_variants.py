@@ -146,8 +146,9 @@ def plan(options: argparse.Namespace) -> dict[tuple[str, str], list[Settings]]:
             if name in WIDE and settings["keep"] == "auto":
                 continue
             cells[label, name] = jobs_of(name, options, "inner", {"n_recursions": 1} | settings)
+        sizes = {"keep": "published"} if name in WIDE else {}
         for label, settings in outer.items():
-            cells[label, name] = jobs_of(name, options, "outer", settings)
+            cells[label, name] = jobs_of(name, options, "outer", settings | sizes)
     return cells
 
 
@@ -252,7 +253,9 @@ sizes; the other rows change what they name.
 
 Other splits, of all rows. The default chooses the number of recursions on training rows, and may
 choose none. "Published" calibrates members on rows that the transformation has seen, each on a
-third of them. "No recursion" is the default's own calibration of the original columns.
+third of them. "No recursion" is the default's own calibration of the original columns. Sizes are
+those of `keep="auto"`, except on {", ".join(WIDE)}, which has too many columns for them:
+`keep="published"`.
 
 {default_table(cells, store, options.sets)}
 
