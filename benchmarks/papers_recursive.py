@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,12 +27,12 @@ from recursive_tables import (
     candidates_table,
     forest_table,
     losses_table,
+    parts_of,
     paths_table,
     reasons_sentences,
     reasons_table,
     recursion_plot,
     rows_table,
-    sizes_of,
 )
 from runner import (
     Settings,
@@ -53,7 +54,7 @@ from threadpoolctl import threadpool_limits
 
 from featurewright import RecursiveSelectiveClassifier, RecursiveSelectiveTransformer
 from featurewright.recursive.members import fit_member, join_probabilities, log_loss
-from featurewright.recursive.steps import Plane, Problem, is_stochastic, recurse
+from featurewright.recursive.steps import Plane, Problem, is_stochastic, product, recurse
 
 # Rows, recursions and splits of the short run; rows are drawn once with seed 0.
 QUICK = {
@@ -125,26 +126,33 @@ def work(job: Settings) -> Values:
 
 def usual_plane(X: np.ndarray) -> Plane:
     """Give the default settings of the linear model for some rows."""
-    loss = "squared_hinge"
-    return Plane(False, is_stochastic("auto", loss, X.shape), 1.0, loss, "stretch", None)
+    return make_plane(X, CANDIDATES["stretch first, unit length"])
+
+
+def make_plane(X: np.ndarray, candidate: Sequence[Any]) -> Plane:
+    """Return the settings of a candidate for some rows."""
+    projection, normalize, loss, project = candidate
+    stochastic = is_stochastic("auto", loss, X.shape)
+    return Plane(False, stochastic, 1.0, loss, projection, normalize, project, "shared")
 
 
 def by_recursion(split: Split, job: Settings) -> list[float]:
     """Follow the recursions of every class, with an ensemble after each."""
     X, y, Z, truth, n_classes = split
     params = job["params"]
-    projection, normalize, loss = params["projection"]
-    plane = Plane(False, is_stochastic("auto", loss, X.shape), 1.0, loss, projection, normalize)
+    plane = make_plane(X, params["projection"])
     member_plane = usual_plane(X)
     forest = RandomForestClassifier(100, n_jobs=job["n_jobs"]) if params["forest"] else None
-    sizes = sizes_of(job["set"], X.shape[1], params["recursions"])
-    chances: list[list[np.ndarray]] = [[] for _ in range(len(sizes) + 1)]
-    for problem in problems(y, n_classes, job["split"]):
-        for step, (matrix, _) in enumerate(recurse(X, problem, None, plane, sizes)):
-            inside, outside = (X, Z) if matrix is None else (X @ matrix, Z @ matrix)
-            member = fit_member(forest, inside, problem, None, member_plane)
-            chances[step].append(member.predict_proba(outside)[:, 1])
-    return [log_loss(join_probabilities(found), truth, None) for found in chances]
+    plan = parts_of(X.shape[1], params["recursions"], len(y))
+    targets = problems(y, n_classes, job["split"])
+    losses = []
+    for stages in recurse(X, targets, None, plane, plan):
+        chances = []
+        for (matrix, _), problem in zip(stages, targets, strict=True):
+            member = fit_member(forest, product(X, matrix), problem, None, member_plane)
+            chances.append(member.predict_proba(product(Z, matrix))[:, 1])
+        losses.append(log_loss(join_probabilities(chances), truth, None))
+    return losses
 
 
 def reduced(split: Split, job: Settings) -> list[float]:
@@ -155,7 +163,7 @@ def reduced(split: Split, job: Settings) -> list[float]:
     if params["method"] == "lda":
         reducers: list[Any] = [LinearDiscriminantAnalysis()]
     else:
-        sizes = sizes_of(job["set"], X.shape[1], params["recursions"])
+        sizes = map(sum, parts_of(X.shape[1], params["recursions"], len(y)))
         reducers = [PCA(min(size, len(y)), random_state=0) for size in sizes]
     losses = []
     for reducer in reducers:
@@ -179,13 +187,13 @@ def learned_apart(split: Split, job: Settings) -> list[float]:
     By the published way, the rows that a member is calibrated on have taught the recursions too.
     """
     X, y, Z, truth, n_classes = split
-    sizes = sizes_of(job["set"], X.shape[1], job["params"]["recursions"])
+    plan = parts_of(X.shape[1], job["params"]["recursions"], len(y))
     losses = []
-    for n_recursions in (1, len(sizes)):
+    for n_recursions in (1, len(plan)):
         chances = []
         for problem in problems(y, n_classes, job["split"]):
             recursions = RecursiveSelectiveTransformer(
-                n_recursions, keep=tuple(sizes), scale=None, random_state=problem.seed
+                n_recursions, keep="published", scale=None, random_state=problem.seed
             )
             model = make_pipeline(recursions, usual_plane(X).model(X, problem.seed))
             member = CalibratedClassifierCV(model, cv=3).fit(X, problem.target > 0)
@@ -197,9 +205,8 @@ def learned_apart(split: Split, job: Settings) -> list[float]:
 def chosen(split: Split, job: Settings) -> list[float]:
     """Let the classifier choose the number of recursions."""
     X, y, Z, truth, _ = split
-    schedule = sizes_of(job["set"], X.shape[1], job["params"]["recursions"])
     model = RecursiveSelectiveClassifier(
-        n_recursions="auto", keep=schedule, n_jobs=job["n_jobs"], random_state=job["split"]
+        keep="published", n_jobs=job["n_jobs"], random_state=job["split"]
     ).fit(X, y)
     return [np.nan, log_loss(model.predict_proba(Z), truth, None)]
 
@@ -223,7 +230,7 @@ def jobs_of(
         rows, recursions, splits = 10**9, 6, 32
     usual = {
         "method": "rst",
-        "projection": CANDIDATES["stretch, w as fitted"],
+        "projection": CANDIDATES["stretch first, unit length"],
         "forest": False,
         "rows": rows,
         "recursions": recursions,
@@ -290,9 +297,11 @@ def report(
     return f"""# Recursive selective transformation: measured
 
 Log loss on held-out rows (lower is better), splits of 3:2, mean ± standard error over splits. Every
-column is the same ensemble: one linear SVM per class, calibrated by a sigmoid in three folds.
+column but "auto" is the same ensemble: one linear SVM per class, calibrated by a sigmoid in three
+folds of rows that the transformation has seen, as published.
 "Best" is the best recursion or size, chosen on the test rows as the published tables do; "auto"
-chooses on training rows, and may choose no recursion.
+is the default: it chooses on training rows, may choose no recursion, and calibrates on rows that
+the transformation has not seen.
 
 Ours: {used}.
 {"" if options.full else CUT}
@@ -328,7 +337,8 @@ ratio is the geometric mean over the sets of the loss divided by that of the ori
 
 {candidates_table(cells, store, sets)}
 
-The default is to stretch along the weights as fitted, with the squared hinge loss.
+The default is to stretch first along weights of unit length, with the squared hinge loss: see
+[the choice](recursive_variants.md), which calibrates members on rows that recursions have not seen.
 
 ## Random forests
 

@@ -25,6 +25,7 @@ from tests.export.cases import (
     as_bytes,
     fitted,
     make,
+    pack,
     same,
     saved,
     table,
@@ -98,7 +99,7 @@ def test_another_process_says_the_same(name, kind, other_process):
 def test_every_public_estimator_and_record_is_known():
     for name in ESTIMATORS:
         assert get_estimator(name) is ESTIMATORS[name]
-    assert set(STORED) - set(ESTIMATORS) == {"NeverMember"}
+    assert set(STORED) - set(ESTIMATORS) == {"CalibratedMember", "NeverMember"}
     for name in RECORDS:
         assert get_record(name).made.__name__ == name
     for name in CHOICES:
@@ -350,6 +351,18 @@ def test_a_file_of_the_first_format():
     rows = pd.DataFrame({"a": [1.0, -2.0, np.nan], "b": [3.0, 3.0, 0.5], "c": ["x", None, "new"]})
     assert model.predict_proba(rows).tolist() == FIRST_SHARES
     assert model.predict(rows).tolist() == FIRST_CLASSES
+
+
+@pytest.mark.parametrize("name", ["RecursiveSelectiveTransformer", "RecursiveSelectiveClassifier"])
+def test_what_an_older_file_does_not_say_is_what_its_version_did(name):
+    document, members = unpack(as_bytes(fitted(name)))
+    parameters = document["nodes"][document["model"][0]]["parameters"]
+    for parameter in ("project", "ranking", "remove_outliers", "calibration"):
+        parameters.pop(parameter, None)
+    loaded = load(io.BytesIO(pack(document, members)))
+    assert (loaded.project, loaded.ranking, loaded.remove_outliers) == ("after", "class", False)
+    assert loaded.get_params().get("calibration", "published") == "published"
+    assert same(answers(loaded, table("numbers")), answers(fitted(name), table("numbers")))
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):

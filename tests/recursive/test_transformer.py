@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris, make_classification, make_regression
 
 from featurewright import RecursiveSelectiveTransformer
-from featurewright.recursive.steps import Plane, Problem, is_stochastic, recurse
+from featurewright.recursive.steps import Plane, Problem, is_stochastic, plan_parts, recurse
 from featurewright.recursive.transformer import component_names, unique_names
 
 IRIS, SPECIES = load_iris(return_X_y=True, as_frame=True)
@@ -263,17 +263,50 @@ def test_stochastic_steps_do_not_run_away_on_projected_columns(regression, is_sp
     y = X[:, 0] + 2 * X[:, 1] - X[:, 2] + 0.1 * rng.randn(3000)
     y = (y - y.mean()) / y.std() if regression else np.where(y > np.median(y), 1.0, -1.0)
     columns = sparse.csr_matrix(X) if is_sparse else X
-    losses = {
-        stochastic: [
-            loss
-            for _, loss in recurse(
-                columns,
-                Problem(y, 0),
-                None,
-                Plane(regression, stochastic, 1.0, "squared_hinge", "stretch", None),
-                [10, 8, 7],
-            )
-        ]
-        for stochastic in (False, True)
-    }
+    plan = plan_parts(12, (10, 8, 7), 3)
+    losses = {}
+    for stochastic in (False, True):
+        plane = Plane(
+            regression, stochastic, 1.0, "squared_hinge", "stretch", None, "first", "class"
+        )
+        walk = recurse(columns, [Problem(y, 0)], None, plane, plan)
+        losses[stochastic] = [stage.weighed.loss for (stage,) in walk]
     assert max(losses[True]) < 2 * losses[False][0]  # steps of the usual size: 100 times
+
+
+def test_one_scale_for_the_whole_table():
+    X = np.random.RandomState(0).normal(size=(60, 3)) * [1.0, 10.0, 100.0]
+    y = (X[:, 0] > 0).astype(int)
+    for table in (X, sparse.csr_matrix(X)):
+        model = RecursiveSelectiveTransformer(0, scale="table").fit(table, y)
+        assert_allclose(model.transform(table), X / np.abs(X).max())
+
+
+def test_rows_with_outliers_are_left_out():
+    X, y = IRIS.to_numpy(), SPECIES.to_numpy()
+    far = np.vstack([X, X[:3] + np.array([0, 0, 0, 50.0])])
+    labels = np.append(y, y[:3])
+    low, high = np.percentile(far, (25, 75), axis=0)
+    inside = ((far >= 2.5 * low - 1.5 * high) & (far <= 2.5 * high - 1.5 * low)).all(axis=1)
+    assert 100 < inside.sum() < 150
+    assert not inside[-3:].any()
+    weights = np.linspace(1.0, 2.0, len(far))
+    without = RecursiveSelectiveTransformer(1, remove_outliers=True, random_state=0)
+    without.fit(far, labels, sample_weight=weights)
+    chosen = RecursiveSelectiveTransformer(1, random_state=0)
+    chosen.fit(far[inside], labels[inside], sample_weight=weights[inside])
+    assert_array_equal(without.matrices_, chosen.matrices_)
+
+
+def test_outliers_that_cannot_be_left_out():
+    X, y = IRIS.to_numpy(), SPECIES.to_numpy().copy()
+    X = np.vstack([X, X[:2] + 100.0])
+    labels = np.append(y, [3, 3])
+    with pytest.raises(ValueError, match="leaves no row of class 3"):
+        RecursiveSelectiveTransformer(remove_outliers=True).fit(X, labels)
+    with pytest.raises(ValueError, match="needs a dense table"):
+        RecursiveSelectiveTransformer(remove_outliers=True).fit(sparse.csr_matrix(X), labels)
+    # Zeros with a few ones, labels and gaps have no outliers.
+    table = pd.DataFrame({"rare": [0.0] * 9 + [1.0], "label": list("aaaaabbbbc"), "gap": np.nan})
+    model = RecursiveSelectiveTransformer(0, remove_outliers=True, scale="maxabs")
+    assert model.fit(table, [0, 1] * 5).transform(table)[-1, 0] == 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -25,25 +26,38 @@ from featurewright.estimators.parameters import (
     Parameter,
     check_threads,
     choice,
+    flag,
     real,
     whole_or_auto,
 )
 from featurewright.estimators.points import filled
 from featurewright.estimators.shared_parameters import RANDOM_STATE
-from featurewright.recursive.inputs import SCALES, Inputs, learn_inputs
-from featurewright.recursive.members import fit_member, join_probabilities, log_loss
+from featurewright.recursive.inputs import SCALES, Inputs, learn_inputs, rows_within_fences
+from featurewright.recursive.members import (
+    calibrates,
+    fit_member,
+    fit_model,
+    join_probabilities,
+    log_loss,
+    sigmoid_probabilities,
+)
 from featurewright.recursive.steps import (
     LOSSES,
     NORMS,
+    PROJECT,
     PROJECTIONS,
+    RANKINGS,
     SOLVERS,
     Matrix,
     Plane,
     Problem,
+    Stage,
     Weights,
     check_memory,
     is_stochastic,
+    plan_parts,
     plan_sizes,
+    product,
     recurse,
 )
 from featurewright.tables import (
@@ -64,6 +78,7 @@ _PATIENCE = 2  # recursions without a lower loss after which the search stops
 _FEW_ROWS = 3_000  # up to here, rows are held out in folds: one small part is too noisy
 _FOLDS = 5
 _SHARE = 0.2  # of more rows that is held out once
+_CALIBRATION_FOLDS = 3  # of more rows, for sigmoids
 _LEAST_ROWS = 4  # fewer cannot be split
 _SMALL_TABLE = 1_000_000  # cells up to which matrix products gain nothing from threads
 
@@ -105,6 +120,9 @@ def check_validation(name: str, validation: Any) -> None:
         )
 
 
+Part = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]  # rows to learn from, rows held out
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Scaled rows with their target and weights: classes as codes, or numbers."""
@@ -117,6 +135,31 @@ class Rows:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         return Rows(self.columns[rows], self.target[rows], weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Recursed:
+    """What all recursions learned, for members to be built on.
+
+    Parameters
+    ----------
+    rows : Rows
+        Scaled rows.
+    plane : Plane
+        Settings.
+    plan : list of tuple of int
+        Columns that each step of each recursion kept.
+    stages : list of Stage
+        Matrix and linear model of each problem.
+    decisions : ndarray of shape (n_rows, n_problems) or None
+        Decision values by models that had not seen the rows, where they are known already.
+    """
+
+    rows: Rows
+    plane: Plane
+    plan: list[tuple[int, ...]]
+    stages: list[Stage]
+    decisions: Matrix | None
 
 
 class RecursiveSelective(DeclaredParameters, BaseEstimator):
@@ -134,12 +177,15 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
             whole_or_auto(0),
         ),
         "keep": Parameter(
-            '"auto", float or sequence of int',
+            '"auto", "published", float or sequence of int',
             """
             Columns that a recursion leaves: a share of those it gets, or the sizes themselves, such
             as ``(720, 285)``, one for each recursion, of which `n_recursions` may ask for fewer.
-            "auto" takes the published schedule, about 86 % (seven eighths less two), and ends at
-            two columns.
+            "auto" leaves seven eighths less two. These are chosen in two steps: six sevenths by
+            the weights of all columns, the others by the weights of a model of the columns left.
+            "published" has three such steps, of n columns ceil(n/2) - 1, ceil(r/2) - 1 and
+            ceil(s/2), where r and s are n/2 and n/4 rounded down, each at most the number of rows;
+            the last is left out where s < 3. All end at two columns.
             """,
             lambda name, value: plan_sizes(np.iinfo(np.int32).max, value, 1),
         ),
@@ -152,18 +198,46 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
             """,
             choice(*PROJECTIONS),
         ),
+        "project": Parameter(
+            '{"first", "after"}',
+            """
+            Whether rows are projected by the weights of all columns before some are selected, so
+            that a column that is kept also holds what the others said, or by the weights of the
+            selected columns alone.
+            """,
+            choice(*PROJECT),
+        ),
         "normalize": Parameter(
             '{"unit", "max"} or None',
             "Whether w has unit length or a largest entry of one first; None takes it as fitted.",
             choice(*NORMS),
         ),
+        "ranking": Parameter(
+            '{"class", "shared"}',
+            """
+            Whether each class selects columns by its own weights, or all by the mean of their
+            absolute weights, as published. The projections differ between classes either way.
+            See docs/results/recursive_variants.md.
+            """,
+            choice(*RANKINGS),
+        ),
         "scale": Parameter(
-            '{"auto", "minmax", "maxabs", "standard"} or None',
+            '{"auto", "minmax", "maxabs", "table", "standard"} or None',
             """
             How columns are scaled first. "auto" maps them to [0, 1], and divides those of a sparse
-            table by their largest absolute value, which keeps it sparse.
+            table by their largest absolute value, which keeps it sparse. "table" divides all
+            columns by one number, the largest absolute value of the table.
             """,
             choice(*SCALES),
+        ),
+        "remove_outliers": Parameter(
+            "bool",
+            """
+            Whether to learn only from rows of which no number lies more than 1.5 interquartile
+            ranges outside the quartiles of its column. A column of which half of the values are
+            the same has no outliers. Not for sparse tables.
+            """,
+            flag,
         ),
         "C": Parameter(
             "float",
@@ -209,8 +283,17 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
     }
     _schema: Schema
     _inputs: Inputs
-    estimator: Any = None  # the member, where the subclass has that parameter
+    # What subclasses have as parameters: the member, its calibration, the task.
+    estimator: Any = None
+    calibration = "cross_fit"
     task = "classification"
+    # What models of earlier versions did, in files that do not say.
+    _absent_parameters: ClassVar = {
+        "project": "after",
+        "ranking": "class",
+        "remove_outliers": False,
+        "calibration": "published",
+    }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -221,9 +304,14 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
 
     # Learning -----------------------------------------------------------------------------------
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Plane]:
-        """Learn the matrices; return the rows, not scaled, and the settings."""
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> Recursed:
+        """Learn the matrices; return what they were learned from, and the last models."""
         if is_sparse(X):
+            if self.remove_outliers:
+                raise ValueError(
+                    "remove_outliers=True needs a dense table, but X is sparse: pass X.toarray(), "
+                    "or use remove_outliers=False."
+                )
             matrix, schema = read_sparse(self, X)
         else:
             matrix, schema = fit_table(self, X, dtype=np.float64, order="C")
@@ -233,6 +321,11 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
             weights = plain_weights(weights, len(weights))
             used = np.flatnonzero(weights > 0)
             matrix, target, weights = matrix[used], target[used], weights[used]
+        if self.remove_outliers:
+            used = rows_within_fences(matrix, schema)
+            self._check_left(target, target[used])
+            matrix, target = matrix[used], target[used]
+            weights = None if weights is None else weights[used]
         regression = self.classes_ is None
         if regression:
             center, spread = center_and_scale(target, plain_weights(weights, len(target)))
@@ -249,68 +342,125 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
             self.loss,
             self.projection,
             self.normalize,
+            self.project,
+            self.ranking,
         )
-        sizes = plan_sizes(n_columns, self.keep, self.n_recursions)
+        plan = plan_parts(n_columns, self.keep, self.n_recursions, len(target))
         n_parts = self._n_parts(len(target)) if self.n_recursions == "auto" else 0
-        check_memory(n_columns, sizes, self._n_problems(), n_parts)
-        columns = self._inputs.columns(matrix)
-        self._follow(Rows(self._inputs.scaled(columns), target, weights), plane)
-        return Rows(columns, target, weights), plane
+        check_memory(n_columns, [sum(parts) for parts in plan], self._n_problems(), n_parts)
+        columns = self._inputs.scaled(self._inputs.columns(matrix))
+        return self._follow(Rows(columns, target, weights), plane, plan)
 
-    def _follow(self, rows: Rows, plane: Plane) -> None:
+    def _follow(self, rows: Rows, plane: Plane, plan: list[tuple[int, ...]]) -> Recursed:
         """Recurse on all rows, as often as asked for or as held-out rows suggest."""
-        sizes = plan_sizes(rows.columns.shape[1], self.keep, self.n_recursions)
-        n_problems = self._n_problems()
         random = check_random_state(self.random_state)
+        n_problems = self._n_problems()
         self._seeds: list[int] = random.randint(np.iinfo(np.int32).max, size=n_problems).tolist()
+        decisions = None
         with self._few_threads(rows), warnings.catch_warnings():
             # Weights that are close to the best ones rank the columns as well.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            n_jobs = self._threads(rows, plane)
             if self.n_recursions == "auto":
-                sizes = sizes[: self._choose(rows, plane, sizes)]
-            paths = Parallel(n_jobs, prefer="threads")(
-                delayed(_walk)(rows, problem, plane, sizes)
-                for problem in self._problems(rows.target, plane)
-            )
+                n_recursions, decisions = self._choose(rows, plane, plan)
+                plan = plan[:n_recursions]
+            problems = self._problems(rows.target, plane)
+            n_jobs = self._threads(rows, plane)
+            stages: list[Stage] = []
+            losses = []
+            for stages in recurse(rows.columns, problems, rows.weights, plane, plan, n_jobs=n_jobs):
+                losses.append(float(np.mean([stage.weighed.loss for stage in stages])))
         if self.n_recursions != "auto":
-            self.history_ = _history(rows, sizes, np.mean([losses for _, losses in paths], axis=0))
-        self.n_recursions_ = len(sizes)
+            self.history_ = _history(rows, plan, losses)
+        self.n_recursions_ = len(plan)
         inputs = self._inputs
         # All matrices side by side, scaling included: a transform is one product.
-        self._joined: Matrix = np.hstack([matrix for matrix, _ in paths])
+        n_columns = rows.columns.shape[1]
+        self._joined: Matrix = np.hstack(
+            [np.eye(n_columns) if stage.matrix is None else stage.matrix for stage in stages]
+        )
         self._joined *= inputs.factor[:, np.newaxis]
         self._offset: Matrix = -inputs.shift @ self._joined
+        return Recursed(rows, plane, plan, stages, decisions)
 
-    def _choose(self, rows: Rows, plane: Plane, sizes: list[int]) -> int:
-        """Return the number of recursions whose loss on held-out rows is lowest."""
-        parts = [(rows.take(train), rows.take(test)) for train, test in self._hold_out(rows)]
-        paths = [
-            [
-                recurse(train.columns, problem, train.weights, plane, sizes)
-                for problem in self._problems(train.target, plane)
-            ]
-            for train, _ in parts
-        ]
-        n_jobs = self._threads(rows, plane)
+    def _choose(
+        self, rows: Rows, plane: Plane, plan: list[tuple[int, ...]]
+    ) -> tuple[int, Matrix | None]:
+        """Return the number of recursions whose loss on held-out rows is lowest.
+
+        Where members are calibrated apart and every row is held out once, the decision values that
+        were found on the way are returned too.
+        """
+        parts = self._hold_out(rows)
+        walks = self._walk_parts(rows, parts, plane, plan)
         losses: list[float] = []
         train_losses: list[float] = []
-        for tried in range(len(sizes) + 1):
+        decisions: list[Matrix | None] = []
+        for tried in range(len(plan) + 1):
             if tried - int(np.argmin([*losses, np.inf])) > _PATIENCE:
                 break
-            found = []
-            for part, walks in zip(parts, paths, strict=True):
-                walked = Parallel(n_jobs, prefer="threads")(map(delayed(next), walks))
-                held_out = self._held_out_loss(part, plane, [matrix for matrix, _ in walked])
-                found.append((np.mean([loss for _, loss in walked]), held_out))
-            train_loss, loss = np.mean(found, axis=0)
-            train_losses.append(train_loss)
-            losses.append(loss)
-        kept = sizes[: len(losses) - 1]
-        self.history_ = _history(rows, kept, np.array(train_losses), np.array(losses))
-        return int(np.argmin(losses))
+            found = [next(walk) for walk in walks]
+            train_losses.append(
+                float(np.mean([stage.weighed.loss for stages in found for stage in stages]))
+            )
+            if self._calibrates_apart():
+                values = self._decisions(rows, parts, plane, found)
+                decisions.append(values)
+                losses.append(self._calibrated_loss(rows, parts, plane, values))
+            else:
+                decisions.append(None)
+                losses.append(self._members_loss(rows, parts, plane, found))
+        self.history_ = _history(rows, plan[: len(losses) - 1], train_losses, losses)
+        best = int(np.argmin(losses))
+        everyone = len(parts) > 1
+        return best, decisions[best] if everyone else None
 
-    def _hold_out(self, rows: Rows) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+    def _walk_parts(
+        self, rows: Rows, parts: list[Part], plane: Plane, plan: list[tuple[int, ...]]
+    ) -> list[Iterator[list[Stage]]]:
+        """Return the recursions of each training part."""
+        n_jobs = self._threads(rows, plane)
+        walks = []
+        for train, _ in parts:
+            some = rows.take(train)
+            problems = self._problems(some.target, plane)
+            walks.append(recurse(some.columns, problems, some.weights, plane, plan, n_jobs=n_jobs))
+        return walks
+
+    def _calibrates_apart(self) -> bool:
+        """Whether sigmoids are fitted on rows that the transformation has not seen."""
+        apart = self.classes_ is not None and self.calibration == "cross_fit"
+        return apart and calibrates(self.estimator)
+
+    def _held_out_decisions(self, found: Recursed) -> Matrix:
+        """Return decision values of all rows by recursions and models that have not seen them."""
+        if found.decisions is not None:
+            return found.decisions
+        rows, plane = found.rows, found.plane
+        n_folds = _FOLDS if len(rows.target) <= _FEW_ROWS else _CALIBRATION_FOLDS
+        parts = deal_folds(rows.target, min(n_folds, len(rows.target)), self._seeds[0])
+        last: list[list[Stage]] = []
+        for walk in self._walk_parts(rows, parts, plane, found.plan):
+            *_, stages = walk
+            last.append(stages)
+        return self._decisions(rows, parts, plane, last)
+
+    def _decisions(
+        self, rows: Rows, parts: list[Part], plane: Plane, found: list[list[Stage]]
+    ) -> Matrix:
+        """Return decision values of held-out rows, one column for each problem; else NaN."""
+        decisions = np.full((len(rows.target), len(self._seeds)), np.nan)
+        for (train, test), stages in zip(parts, found, strict=True):
+            some, others = rows.take(train), rows.columns[test]
+            for k, problem in enumerate(self._problems(some.target, plane)):
+                matrix, model = stages[k].matrix, stages[k].weighed.model
+                if self.estimator is not None:
+                    columns = product(some.columns, matrix)
+                    model = fit_model(self.estimator, columns, problem, some.weights)
+                if model is not None:
+                    decisions[test, k] = model.decision_function(product(others, matrix))
+        return decisions
+
+    def _hold_out(self, rows: Rows) -> list[Part]:
         """Return the rows to learn from and those to measure on, once or in folds."""
         n_rows = len(rows.target)
         everything = np.arange(n_rows)
@@ -341,24 +491,39 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
             return min(_FOLDS, n_rows) if n_rows <= _FEW_ROWS else 1
         return min(int(self.validation), n_rows) if isinstance(self.validation, Integral) else 1
 
-    def _held_out_loss(
-        self, part: tuple[Rows, Rows], plane: Plane, matrices: list[Matrix | None]
+    def _calibrated_loss(
+        self, rows: Rows, parts: list[Part], plane: Plane, decisions: Matrix
     ) -> float:
-        """Return the loss of the ensemble, or of the linear model, on held-out rows."""
-        train, test = part
-        problems = self._problems(train.target, plane)
-        if plane.regression:
-            columns = _product(train.columns, matrices[0])
-            model = plane.model(columns, problems[0].seed)
-            model.fit(columns, problems[0].target, sample_weight=train.weights)
-            wrong = model.predict(_product(test.columns, matrices[0])) - test.target
-            return float(np.average(wrong**2, weights=test.weights))
-        n_jobs = self._threads(train, plane)
-        own = Parallel(n_jobs, prefer="threads")(
-            delayed(_probability)(self.estimator, part, plane, matrix, problem)
-            for matrix, problem in zip(matrices, problems, strict=True)
-        )
+        """Return the log loss on held-out rows, with sigmoids fitted to their decision values."""
+        held_out = np.concatenate([test for _, test in parts])
+        test = rows.take(held_out)
+        problems = self._problems(test.target, plane)
+        own = [
+            sigmoid_probabilities(values, problem, test.weights)
+            for values, problem in zip(decisions[held_out].T, problems, strict=True)
+        ]
         return log_loss(join_probabilities(own), test.target, test.weights)
+
+    def _members_loss(
+        self, rows: Rows, parts: list[Part], plane: Plane, found: list[list[Stage]]
+    ) -> float:
+        """Return the mean loss on held-out rows of members, or of the model in regression."""
+        losses = []
+        for (train, test), stages in zip(parts, found, strict=True):
+            pair = rows.take(train), rows.take(test)
+            if plane.regression:
+                columns = product(pair[1].columns, stages[0].matrix)
+                wrong = stages[0].weighed.model.predict(columns) - pair[1].target
+                losses.append(np.average(wrong**2, weights=pair[1].weights))
+                continue
+            own = Parallel(self._threads(pair[0], plane), prefer="threads")(
+                delayed(_probability)(self.estimator, pair, plane, stage.matrix, problem)
+                for stage, problem in zip(
+                    stages, self._problems(pair[0].target, plane), strict=True
+                )
+            )
+            losses.append(log_loss(join_probabilities(own), pair[1].target, pair[1].weights))
+        return float(np.mean(losses))
 
     def _threads(self, rows: Rows, plane: Plane) -> int | None:
         """Return the number of threads: one where liblinear draws random numbers.
@@ -409,6 +574,20 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
             raise ValueError(
                 f"y has one class only, {only!r}, in the rows with a positive "
                 "weight, but two or more classes are expected: pass rows of another class too."
+            )
+
+    def _check_left(self, before: npt.NDArray[Any], after: npt.NDArray[Any]) -> None:
+        """Refuse to go on with classes, or a target, of which outliers leave no row."""
+        gone = None
+        if len(after) == 0:
+            gone = "no row"
+        elif self.classes_ is not None:
+            lost = np.setdiff1d(before, after)
+            gone = f"no row of class {self.classes_.tolist()[lost[0]]!r}" if len(lost) else None
+        if gone is not None:
+            raise ValueError(
+                f"remove_outliers=True leaves {gone}, but some of each class are needed: use "
+                "remove_outliers=False."
             )
 
     def _n_problems(self) -> int:
@@ -472,16 +651,33 @@ def _affine(columns: Any, matrix: Matrix, offset: Matrix) -> Matrix:
     return blocks
 
 
-def _walk(
-    rows: Rows, problem: Problem, plane: Plane, sizes: list[int]
-) -> tuple[Matrix, list[float]]:
-    """Recurse to the end; return the last matrix and the losses on the way."""
-    final = np.eye(rows.columns.shape[1])
-    losses = []
-    for matrix, loss in recurse(rows.columns, problem, rows.weights, plane, sizes):
-        final = final if matrix is None else matrix
-        losses.append(loss)
-    return final, losses
+def deal_folds(codes: npt.NDArray[Any], n_folds: int, seed: int) -> list[Part]:
+    """Return rows to learn from and rows held out; each class is spread over all folds.
+
+    Parameters
+    ----------
+    codes : ndarray of int
+        Classes of the rows.
+    n_folds : int
+        Number of folds.
+    seed : int
+        Decides who goes where.
+
+    Returns
+    -------
+    list of (ndarray, ndarray)
+        Training rows and held-out rows of each fold.
+
+    Examples
+    --------
+    >>> [test.tolist() for _, test in deal_folds(np.array([0, 0, 1, 1]), 2, seed=0)]
+    [[0, 3], [1, 2]]
+    """
+    chance = np.random.RandomState(seed).permutation(len(codes))
+    order = np.lexsort((chance, codes))
+    fold = np.empty(len(codes), dtype=np.intp)
+    fold[order] = np.arange(len(codes)) % n_folds
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
 
 
 def _probability(
@@ -489,27 +685,23 @@ def _probability(
 ) -> Matrix:
     """Fit a member on training rows; return held-out rows' probabilities of its class."""
     train, test = parts
-    columns = _product(train.columns, matrix)
+    columns = product(train.columns, matrix)
     member = fit_member(estimator, columns, problem, train.weights, plane)
-    return member.predict_proba(_product(test.columns, matrix))[:, 1]
-
-
-def _product(columns: Any, matrix: Matrix | None) -> Any:
-    """Return transformed columns, or the columns where there is no matrix yet."""
-    return columns if matrix is None else columns @ matrix
+    return member.predict_proba(product(test.columns, matrix))[:, 1]
 
 
 def _history(
     rows: Rows,
-    sizes: list[int],
-    train_losses: npt.NDArray[np.float64],
-    losses: npt.NDArray[np.float64] | None = None,
+    plan: list[tuple[int, ...]],
+    train_losses: list[float],
+    losses: list[float] | None = None,
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the columns that each recursion left, and the losses."""
-    n_columns = [rows.columns.shape[1], *sizes]
+    n_columns = [rows.columns.shape[1], *map(sum, plan)]
+    unknown = [np.nan] * len(n_columns)
     return {
         "recursion": np.arange(len(n_columns)),
         "n_columns": np.array(n_columns),
-        "train_loss": train_losses,
-        "validation_loss": np.full(len(n_columns), np.nan) if losses is None else losses,
+        "train_loss": np.array(train_losses),
+        "validation_loss": np.array(unknown if losses is None else losses),
     }

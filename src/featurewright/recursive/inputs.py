@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from featurewright.estimators.points import Points, learn_points
+from featurewright.expressions import Domain
 from featurewright.tables import Schema, is_sparse
 
 Matrix = npt.NDArray[np.float64]
 
-SCALES = ("auto", "minmax", "maxabs", "standard", None)
+SCALES = ("auto", "minmax", "maxabs", "table", "standard", None)
+_FENCE = 1.5  # interquartile ranges beyond the quartiles where outliers begin
 _LEAST_SPAN = 1e-300  # the reciprocal of anything smaller may be infinite
 
 
@@ -62,14 +64,59 @@ def _spread(columns: Any, scale: str | None) -> tuple[Matrix, Matrix]:
     if scale is None:
         return np.zeros(columns.shape[1]), np.ones(columns.shape[1])
     if is_sparse(columns):
-        if scale not in ("auto", "maxabs"):
+        if scale not in ("auto", "maxabs", "table"):
             raise ValueError(
-                f"scale={scale!r} would fill a sparse table; use 'auto', 'maxabs' or None."
+                f"scale={scale!r} would fill a sparse table; use 'auto', 'maxabs', 'table' or None."
             )
-        return np.zeros(columns.shape[1]), abs(columns).max(axis=0).toarray().ravel()
-    if scale == "maxabs":
-        return np.zeros(columns.shape[1]), np.abs(columns).max(axis=0)
+        largest = abs(columns).max(axis=0).toarray().ravel()
+        return np.zeros_like(largest), _one_span(largest) if scale == "table" else largest
+    if scale in ("maxabs", "table"):
+        largest = np.abs(columns).max(axis=0)
+        return np.zeros_like(largest), _one_span(largest) if scale == "table" else largest
     if scale == "standard":
         return columns.mean(axis=0), columns.std(axis=0)
     low, high = columns.min(axis=0), columns.max(axis=0)
     return low, high - low
+
+
+def _one_span(largest: Matrix) -> Matrix:
+    """Return the largest absolute value of the table for every column."""
+    return np.full_like(largest, largest.max(initial=0.0))
+
+
+def rows_within_fences(matrix: Matrix, schema: Schema) -> npt.NDArray[np.intp]:
+    """Return the rows without outliers.
+
+    A number is an outlier if it lies more than one and a half interquartile ranges below the first
+    or above the third quartile of its column. Columns of which half of the values or more are the
+    same have no such range, and no outliers; neither have categories and missing values.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_rows, n_columns)
+        Encoded rows; NaN is missing.
+    schema : Schema
+        Tells numbers from categories.
+
+    Returns
+    -------
+    ndarray of int
+        Numbers of the rows.
+
+    Examples
+    --------
+    >>> from featurewright.tables import learn_schema
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"size": [1.0, 2.0, 3.0, 4.0, 50.0]})
+    >>> rows_within_fences(frame.to_numpy(), learn_schema(frame))
+    array([0, 1, 2, 3])
+    """
+    numbers = np.flatnonzero(schema.domains == Domain.REAL)
+    numbers = numbers[~np.isnan(matrix[:, numbers]).all(axis=0)]
+    values = matrix[:, numbers]
+    if values.size == 0:
+        return np.arange(len(matrix))
+    low, high = np.nanpercentile(values, (25, 75), axis=0)
+    margin = _FENCE * (high - low)
+    outside = (values < low - margin) | (values > high + margin)
+    return np.flatnonzero(~(outside & (margin > 0)).any(axis=1))

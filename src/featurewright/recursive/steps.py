@@ -1,18 +1,19 @@
 """Recursions: a linear model weighs the columns, which are then selected and projected.
 
-Columns of large weight and the others are projected separately.
+Columns of large weight come first; those left are weighed by themselves, and thinned out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from joblib import Parallel, delayed
 from scipy.sparse import issparse
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.svm import LinearSVC, LinearSVR
@@ -23,6 +24,9 @@ Matrix = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64] | None
 
 PROJECTIONS = ("stretch", "diagonal", "orthogonal")
+PROJECT = ("first", "after")
+RANKINGS = ("class", "shared")
+SCHEDULES = ("auto", "published")
 NORMS = (None, "unit", "max")
 LOSSES = ("squared_hinge", "hinge")
 SOLVERS = ("auto", "liblinear", "sgd")
@@ -38,17 +42,21 @@ _TOLERANCE, _DUAL_TOLERANCE = 1e-12, 1e-4
 _MANY_COLUMNS = 1_000  # above, and with fewer rows, coordinate descent is the faster one
 
 
-def plan_sizes(n_columns: int, keep: Any, n_recursions: Any) -> list[int]:
+def plan_sizes(
+    n_columns: int, keep: Any, n_recursions: Any, n_rows: int | None = None
+) -> list[int]:
     """Return the number of columns after each recursion.
 
     Parameters
     ----------
     n_columns : int
         Columns to begin with.
-    keep : "auto", float or sequence of int
-        The published sizes, a share of the columns, or the sizes themselves.
+    keep : "auto", "published", float or sequence of int
+        A named schedule, a share of the columns, or the sizes themselves.
     n_recursions : int or "auto"
         How many at most.
+    n_rows : int, optional
+        Training rows, which limit the published schedule.
 
     Returns
     -------
@@ -59,21 +67,52 @@ def plan_sizes(n_columns: int, keep: Any, n_recursions: Any) -> list[int]:
     --------
     >>> plan_sizes(93, "auto", 6)
     [80, 68, 58, 49, 41, 34]
+    >>> plan_sizes(4096, "published", 6, n_rows=240)
+    [720, 509, 430, 375, 327, 285]
     >>> plan_sizes(10, 0.5, 6)
     [5, 2]
+    """
+    return [sum(parts) for parts in plan_parts(n_columns, keep, n_recursions, n_rows)]
+
+
+def plan_parts(
+    n_columns: int, keep: Any, n_recursions: Any, n_rows: int | None = None
+) -> list[tuple[int, ...]]:
+    """Return the columns that each step of each recursion keeps.
+
+    Parameters
+    ----------
+    n_columns, keep, n_recursions, n_rows
+        As in `plan_sizes`.
+
+    Returns
+    -------
+    list of tuple of int
+        For each recursion, how many columns its steps keep. Every step chooses among the columns
+        that the steps before it have left.
+
+    Examples
+    --------
+    >>> plan_parts(9, "published", 6)
+    [(4, 1), (2,)]
+    >>> plan_parts(93, "auto", 1)
+    [(69, 11)]
     """
     most = MAX_RECURSIONS
     if not (isinstance(n_recursions, str) and n_recursions == "auto"):
         most = whole_number("n_recursions", n_recursions, 0, other="'auto'")
     if isinstance(keep, Sequence | np.ndarray) and not isinstance(keep, str):
-        return _check_sizes(keep, n_columns)[:most]
-    sizes: list[int] = []
+        return [_two_parts(size) for size in _check_sizes(keep, n_columns)[:most]]
+    plan: list[tuple[int, ...]] = []
     size = n_columns
     # A table that begins with so few columns still gets one recursion, which keeps them all.
-    while len(sizes) < most and (size > LEAST_COLUMNS or not sizes):
-        size = max(_next_size(size, keep), min(size, LEAST_COLUMNS))
-        sizes.append(size)
-    return sizes
+    while len(plan) < most and (size > LEAST_COLUMNS or not plan):
+        parts = _next_parts(size, keep, n_rows)
+        if sum(parts) < LEAST_COLUMNS:
+            parts = (min(size, LEAST_COLUMNS),)
+        plan.append(parts)
+        size = sum(parts)
+    return plan
 
 
 def check_memory(n_columns: int, sizes: Sequence[int], n_problems: int, n_parts: int) -> None:
@@ -105,21 +144,42 @@ def check_memory(n_columns: int, sizes: Sequence[int], n_problems: int, n_parts:
         )
 
 
-def split_size(size: int) -> tuple[int, int]:
-    """Return how many columns of a recursion come from its first and its second step."""
+def _next_parts(size: int, keep: Any, n_rows: int | None) -> tuple[int, ...]:
+    """Return the columns that the steps of one recursion keep."""
+    if isinstance(keep, str) and keep == "published":
+        return _published_parts(size, n_rows)
+    return _two_parts(_next_size(size, keep))
+
+
+def _published_parts(size: int, n_rows: int | None) -> tuple[int, ...]:
+    """Return about a half, a quarter and an eighth of the columns.
+
+    The article does not state the rule; this one gives every size in its tables but those of mnist
+    after the third. That two columns or fewer leave nothing to the last step is read off the small
+    tables.
+    """
+    half, quarter = size // 2, size // 4
+    parts = [ceil(size / 2) - 1, ceil(half / 2) - 1, ceil(quarter / 2) if quarter > 2 else 0]
+    if n_rows is not None:
+        parts = [min(part, n_rows) for part in parts]
+    return tuple(part for part in parts if part > 0)
+
+
+def _two_parts(size: int) -> tuple[int, ...]:
+    """Return how many of the columns that are left come from the first and the second step."""
     strong = ceil(STRONG_SHARE * size)
-    return strong, size - strong
+    return (strong, size - strong) if size > strong else (strong,)
 
 
 def _next_size(size: int, keep: Any) -> int:
     """Return the number of columns after one recursion."""
     if isinstance(keep, str) and keep == "auto":
-        # Each of the two steps gives up one column besides its share, as published.
         return ceil(0.875 * size) - 2
     if isinstance(keep, Real) and not isinstance(keep, bool) and 0.0 < float(keep) <= 1.0:
         return floor(float(keep) * size)
     raise ValueError(
-        f"keep={keep!r} must be 'auto', a share in (0, 1], or a sequence of sizes such as (30, 10)."
+        f"keep={keep!r} must be 'auto', 'published', a share in (0, 1], or a sequence of sizes "
+        "such as (30, 10)."
     )
 
 
@@ -127,7 +187,9 @@ def _check_sizes(keep: Any, n_columns: int) -> list[int]:
     """Return the sizes of an explicit schedule, which must not grow."""
     sizes = [whole_number("a size in keep", size, 1) for size in keep]
     if not sizes:
-        raise ValueError("keep is empty: give a size for each recursion, a share, or 'auto'.")
+        raise ValueError(
+            "keep is empty: give a size for each recursion, a share, 'auto' or 'published'."
+        )
     for before, after in zip([n_columns, *sizes], sizes, strict=False):
         if after > before:
             raise ValueError(
@@ -156,7 +218,7 @@ def _needs_dual(loss: str, shape: tuple[int, int]) -> bool:
 
 @dataclass(frozen=True)
 class Plane:
-    """Settings of the linear model and of the projection along its weights."""
+    """Settings of the linear model, of the ranking and of the projection along its weights."""
 
     regression: bool
     stochastic: bool
@@ -164,6 +226,8 @@ class Plane:
     loss: str
     projection: str
     normalize: str | None
+    project: str
+    ranking: str
 
     def uses_dual(self, shape: tuple[int, int]) -> bool:
         """Whether liblinear uses coordinate descent in random order."""
@@ -203,13 +267,32 @@ class Problem:
     seed: int
 
 
-def fit_weights(
-    columns: Any, problem: Problem, weights: Weights, plane: Plane
-) -> tuple[Matrix, float]:
-    """Fit the linear model; return its weights and its mean loss on these rows."""
+class Weighed(NamedTuple):
+    """A linear model of some columns: its weights, itself, and its mean loss on its rows.
+
+    The model is None for a class that no training row has.
+    """
+
+    weights: Matrix
+    model: Any
+    loss: float
+
+
+class Stage(NamedTuple):
+    """One problem after some recursions: all of them as one matrix, and a linear model behind it.
+
+    The matrix is None before the first recursion.
+    """
+
+    matrix: Matrix | None
+    weighed: Weighed
+
+
+def weigh(columns: Any, problem: Problem, weights: Weights, plane: Plane) -> Weighed:
+    """Fit the linear model of some columns."""
     target = problem.target
     if not plane.regression and np.all(target == target[0]):
-        return np.zeros(columns.shape[1]), 0.0  # a class that the training part does not have
+        return Weighed(np.zeros(columns.shape[1]), None, 0.0)
     model = plane.model(columns, problem.seed)
     model.fit(columns, target, sample_weight=weights)
     w = np.asarray(model.coef_, dtype=np.float64).ravel()
@@ -218,73 +301,150 @@ def fit_weights(
             "The linear model found weights that are not finite, as it does for columns of very "
             "different or very large size: use scale='minmax'."
         )
-    w = rounded(w)
     if plane.regression:
         loss = np.abs(target - model.predict(columns))
     else:
         loss = np.maximum(0.0, 1.0 - target * model.decision_function(columns))
-    return w, float(np.average(loss, weights=weights))
+    return Weighed(rounded(w), model, float(np.average(loss, weights=weights)))
 
 
 def recurse(
-    columns: Any, problem: Problem, weights: Weights, plane: Plane, sizes: Sequence[int]
-) -> Iterator[tuple[Matrix | None, float]]:
-    """Yield the result of each recursion of one problem.
+    columns: Any,
+    problems: Sequence[Problem],
+    weights: Weights,
+    plane: Plane,
+    plan: Sequence[Sequence[int]],
+    *,
+    n_jobs: int | None = 1,
+) -> Iterator[list[Stage]]:
+    """Yield every problem after each recursion, and before the first.
 
     Parameters
     ----------
     columns : ndarray or sparse matrix of shape (n_rows, n_columns)
         The scaled training rows.
-    problem : Problem
-        Its target.
+    problems : sequence of Problem
+        Their targets: all classes, since a shared ranking needs the weights of all.
     weights : ndarray of shape (n_rows,) or None
         Weights of the rows.
     plane : Plane
         Settings.
-    sizes : sequence of int
-        Columns after each recursion.
+    plan : sequence of sequence of int
+        Columns that each step of each recursion keeps.
+    n_jobs : int or None, default=1
+        Threads, each with a problem of its own.
 
     Yields
     ------
-    matrix : ndarray of shape (n_columns, size) or None
-        All recursions so far as one matrix; None before the first.
-    loss : float
-        Mean loss of the linear model on the rows transformed by it.
+    list of Stage
+        One for each problem.
     """
-    matrix: Matrix | None = None
-    w, loss = fit_weights(columns, problem, weights, plane)
-    yield matrix, loss
-    for size in sizes:
-        current = columns if matrix is None else columns @ matrix
-        n_strong, n_weak = split_size(size)
-        order = np.argsort(-np.abs(w), kind="stable")
-        strong, rest = np.sort(order[:n_strong]), np.sort(order[n_strong:])
-        parts = [_project(matrix, len(w), strong, w[strong], plane)]
-        if n_weak:
-            inner, _ = fit_weights(current[:, rest], problem, weights, plane)
-            best = np.sort(np.argsort(-np.abs(inner), kind="stable")[:n_weak])
-            parts.append(_project(matrix, len(w), rest[best], inner[best], plane))
-        matrix = np.hstack(parts)
-        w, loss = fit_weights(columns @ matrix, problem, weights, plane)
-        yield matrix, loss
+
+    def weigh_all(tables: Iterable[Any]) -> list[Weighed]:
+        pairs = zip(tables, problems, strict=True)
+        return list(
+            Parallel(n_jobs, prefer="threads")(
+                delayed(weigh)(table, problem, weights, plane) for table, problem in pairs
+            )
+        )
+
+    stages = [Stage(None, found) for found in weigh_all([columns] * len(problems))]
+    yield stages
+    for parts in plan:
+        matrices = _one_recursion(columns, stages, plane, parts, weigh_all)
+        found = weigh_all(columns @ matrix for matrix in matrices)
+        stages = [Stage(*pair) for pair in zip(matrices, found, strict=True)]
+        yield stages
+
+
+def _one_recursion(
+    columns: Any,
+    stages: list[Stage],
+    plane: Plane,
+    parts: Sequence[int],
+    weigh_all: Callable[[Iterable[Any]], list[Weighed]],
+) -> list[Matrix]:
+    """Return the matrices of all problems after one more recursion."""
+    n_before = len(stages[0].weighed.weights)
+    left = [np.arange(n_before)] * len(stages)  # columns that no step has chosen yet
+    w = [stage.weighed.weights for stage in stages]
+    blocks: list[list[Matrix]] = [[] for _ in stages]
+    for step, n_kept in enumerate(parts):
+        if step > 0:
+            found = weigh_all(
+                product(columns, stage.matrix)[:, rest]
+                for stage, rest in zip(stages, left, strict=True)
+            )
+            w = [weighed.weights for weighed in found]
+        for k, order in enumerate(_rank(w, plane)):
+            kept = np.sort(order[:n_kept])
+            blocks[k].append(_project(stages[k].matrix, n_before, left[k], w[k], kept, plane=plane))
+            left[k] = left[k][np.sort(order[n_kept:])]
+    return [np.hstack(block) for block in blocks]
+
+
+def _rank(w: list[Matrix], plane: Plane) -> list[npt.NDArray[np.intp]]:
+    """Return the columns of each problem by falling importance, or the same order for all."""
+    importance = [np.abs(one) for one in w]
+    if plane.ranking == "shared":
+        mean = np.mean([np.abs(normalized(one, plane.normalize)) for one in w], axis=0)
+        importance = [mean] * len(w)
+    return [np.argsort(-one, kind="stable") for one in importance]
 
 
 def _project(
-    matrix: Matrix | None, n_columns: int, kept: npt.NDArray[np.intp], w: Matrix, plane: Plane
+    matrix: Matrix | None,
+    n_columns: int,
+    among: npt.NDArray[np.intp],
+    w: Matrix,
+    kept: npt.NDArray[np.intp],
+    *,
+    plane: Plane,
 ) -> Matrix:
-    """Return some columns of the matrix so far, projected by their weights."""
+    """Return some columns of the matrix so far, projected by weights.
+
+    Parameters
+    ----------
+    matrix : ndarray or None
+        All recursions so far; None before the first.
+    n_columns : int
+        Columns of the matrix.
+    among : ndarray of int
+        Columns that were weighed.
+    w : ndarray of float
+        Their weights.
+    kept : ndarray of int
+        Places in `among` of the columns to keep.
+    plane : Plane
+        Settings.
+
+    Returns
+    -------
+    ndarray of shape (n_columns_of_the_table, n_kept)
+        Columns kept.
+    """
+    if plane.project == "after":
+        among, w, kept = among[kept], w[kept], np.arange(len(kept))
     if matrix is None:
         block = np.zeros((n_columns, len(kept)))
-        block[kept, np.arange(len(kept))] = 1.0
+        block[among[kept], np.arange(len(kept))] = 1.0
     else:
-        block = matrix[:, kept]
-    if plane.projection == "orthogonal":
-        unit = normalized(w, "unit")
-        return block - np.outer(block @ unit, unit)
-    w = normalized(w, plane.normalize)
+        block = matrix[:, among[kept]]
+    w = normalized(w, "unit" if plane.projection == "orthogonal" else plane.normalize)
     if plane.projection == "diagonal":
-        return block * np.abs(w)
-    return block + np.outer(block @ w, w)
+        return block * np.abs(w[kept])
+    if matrix is None:
+        direction = np.zeros(n_columns)
+        direction[among] = w
+    else:
+        direction = matrix[:, among] @ w
+    along = np.outer(direction, w[kept])
+    return block - along if plane.projection == "orthogonal" else block + along
+
+
+def product(columns: Any, matrix: Matrix | None) -> Any:
+    """Return transformed columns, or the columns where there is no matrix yet."""
+    return columns if matrix is None else columns @ matrix
 
 
 def _mean_square_length(columns: Any) -> float:

@@ -29,8 +29,9 @@ _MAX_TERMS = 3  # of a component that its name shows
 class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
     """Fewer columns for each class, in which a linear model separates it from the rest.
 
-    A linear SVM weighs the columns. Those with large weights are kept and stretched along the
-    weights; the others are weighed by themselves and thinned out. This is repeated on the result.
+    A linear SVM weighs the columns. Rows are stretched along its weights, and the columns with
+    large weights are kept; the others are weighed by themselves and thinned out. This is repeated
+    on the result.
     Each class against the rest has its own recursions, and all of them together are one matrix, so
     that a transform is one product. A continuous target uses linear support vector regression.
 
@@ -80,8 +81,11 @@ class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
         *,
         keep: Any = "auto",
         projection: str = "stretch",
-        normalize: str | None = None,
+        project: str = "first",
+        normalize: str | None = "unit",
+        ranking: str = "shared",
         scale: str | None = "auto",
+        remove_outliers: bool = False,
         C: float = 1.0,
         loss: str = "squared_hinge",
         solver: str = "auto",

@@ -370,6 +370,8 @@ def _check_recursive_transformer(model: Any) -> None:
 
 def _check_recursive_classifier(model: Any) -> None:
     """Check that there is one member for each matrix."""
+    from featurewright.recursive.members import CalibratedMember
+
     _check_recursive(model)
     demand(model.classes_ is not None, "a classifier has no classes")
     demand(
@@ -377,7 +379,17 @@ def _check_recursive_classifier(model: Any) -> None:
     )
     for member in model.estimators_:
         demand(hasattr(member, "predict_proba"), "a member gives no probabilities")
-        check_learner(member, model._joined.shape[1] // len(model._seeds), 2)
+        n_columns = model._joined.shape[1] // len(model._seeds)
+        if isinstance(member, CalibratedMember):
+            decisions = answer(member.model_, "decision_function", n_columns)
+            demand(decisions.shape == (2,), "a member has no decision value for each row")
+        check_learner(member, n_columns, 2)
+
+
+def _check_calibrated(model: Any) -> None:
+    """Check the sigmoid of a member; its ensemble checks what is before it."""
+    demand(all_finite(model.slope_, model.offset_), "a sigmoid is not finite")
+    demand(hasattr(model.model_, "decision_function"), "a member has no decision values")
 
 
 def _check_never(model: Any) -> None:
@@ -571,6 +583,11 @@ ESTIMATORS = {
     ),
     "NeverMember": EstimatorSpec(
         "featurewright.recursive.members", lambda: Learned({}, {}), _check_never
+    ),
+    "CalibratedMember": EstimatorSpec(
+        "featurewright.recursive.members",
+        lambda: Learned({"model_": Any, "slope_": float, "offset_": float}, {}),
+        _check_calibrated,
     ),
     "AutoFeatures": EstimatorSpec("featurewright.auto", auto_kinds, _check_auto),
 }

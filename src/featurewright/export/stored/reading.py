@@ -317,6 +317,9 @@ class Reader:
         if set(parameters) - set(known) or set(learned) - set(kinds):
             raise broken(f"a {name} has other parameters or attributes than it should")
         check_fields(name, learned, kinds)
+        # What a file of an earlier version does not say is what that version did.
+        before = getattr(made, "_absent_parameters", {})
+        parameters = {key: before[key] for key in before if key in known} | parameters
         model = made(**parameters)
         vars(model).update(learned)
         set_requests(model, _expect(node["requests"], dict, "what an estimator asks for"))
