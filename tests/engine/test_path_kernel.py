@@ -10,7 +10,7 @@ from tests.engine.forests import make_forest
 from tests.naive import paths as naive
 
 from featurewright.paths import kernel
-from featurewright.paths.encoding import LeafSource, all_trees, number_forest, write_rows
+from featurewright.paths.encoding import LeafSource, all_trees, lay_out, number_forest, write_rows
 from featurewright.paths.kernel import KINDS, multiply_encodings, share_paths
 
 
@@ -61,7 +61,8 @@ def test_kernel_matrix(kind, normalize):
     n_nodes = len(forest.left)
     encoded = []
     for part in (leaves, other_leaves):
-        source = LeafSource(part, numbering, all_trees(len(part)), only_leaves=kind == "leaf")
+        layout = lay_out(forest, numbering, only_leaves=kind == "leaf")
+        source = LeafSource(part, layout, all_trees(len(part)))
         starts, indices, data = write_rows(source, len(part), n_nodes, 1)
         encoded.append(sparse.csr_array((data, indices, starts), shape=(len(part), n_nodes)))
     product = multiply_encodings(*encoded, forest.roots, kind, normalize=normalize)
@@ -74,7 +75,6 @@ def test_blocks_and_threads_change_nothing(kind, n_jobs, monkeypatch):
     forest, X = make_forest()
     leaves, numbering = forest.find_leaves(X, NO_USERS), number_forest(forest)
     whole = share_paths(leaves, leaves, numbering, kind, normalize=True)
-    monkeypatch.setattr(kernel, "_WIDTH", 16)
     monkeypatch.setattr(kernel, "_ROWS", 33)
     blocks = share_paths(leaves, leaves, numbering, kind, normalize=True, n_jobs=n_jobs)
     np.testing.assert_array_equal(blocks, whole)
