@@ -207,7 +207,7 @@ def _block_rows(n_rows: int, n_columns: int) -> int:
     """Return the number of rows that descend a tree at a time.
 
     Each block of rows fetches all trees anew, so blocks are as large as an outer cache holds: in
-    blocks of 256 rows, finding leaves takes up to five times as long where caches are shared.
+    blocks of 256 rows, finding leaves takes several times as long where caches are shared.
     """
     return max(1, min(n_rows, max(BLOCK_ROWS, _BLOCK_BYTES // (4 * n_columns))))
 
