@@ -28,16 +28,16 @@ def learning_plot(path: Path, curves: Mapping[str, Curve]) -> None:
         axes.minorticks_off()
 
 
-def neighbour_plot(
-    path: Path, paths: np.ndarray, original: np.ndarray, names: Sequence[str]
+def accuracy_plot(
+    path: Path, paths: np.ndarray, original: np.ndarray, names: Sequence[str], what: str
 ) -> None:
-    """Draw accuracies of the nearest neighbour; above the diagonal paths are better."""
+    """Draw accuracies of a learner; above the diagonal paths are better."""
     with drawing(path, size=(4.6, 4.4)) as grid:
-        titles = ("1-NN accuracy on paths", "1-NN accuracy on original columns")
+        titles = (f"{what} on paths", f"{what} on original columns")
         draw_pairs(grid[0, 0], paths, original, names, titles)
 
 
-def kernel_plot(path: Path, n_trees: int) -> None:
+def kernel_plot(path: Path, n_trees: int | str) -> None:
     """Draw the path kernel around points of the plane, over the boundary y = sin(1/x)."""
     X, y = make_sin_inverse(N_ROWS, random_state=0)
     encoder = ForestPathEncoder(n_trees, random_state=0).fit(X, y)

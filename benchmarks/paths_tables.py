@@ -7,8 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from pages import image
-from paths_plots import kernel_plot, learning_plot, neighbour_plot
-from paths_tasks import FOLDS, LARGE_LABELS, PUBLISHED, PUBLISHED_LABELS, PUBLISHED_NOISE
+from paths_plots import accuracy_plot, kernel_plot, learning_plot
+from paths_tasks import (
+    FOLDS,
+    LARGE_LABELS,
+    MORE_TREES,
+    NEIGHBOURS,
+    PUBLISHED,
+    PUBLISHED_LABELS,
+    PUBLISHED_NOISE,
+)
 from runner import Settings, Store, column, markdown_table, mean_and_error, outcome, show, tally
 from significance import deviations_apart, wilcoxon_sentence
 
@@ -122,13 +130,69 @@ def direction_sentence(figures: Figures, kind: Kind) -> str:
     )
 
 
-def nearest_table(figures: Figures) -> str:
-    """Lay out accuracies of the nearest neighbour."""
+def pair_table(figures: Figures, kinds: tuple[str, ...]) -> str:
+    """Lay out accuracies on paths and on original columns, of one or several learners."""
     rows = []
     for name in figures.done("uci"):
-        ours = [show(figures.get("uci", name, f"1-NN {s}"), 3) for s in SPACES]
-        rows.append([name, *ours, VERDICTS[figures.compare(name, "1-NN", "paths", "original")]])
-    return markdown_table(["set", "paths", "original columns", "better"], rows)
+        cells = [name]
+        for kind in kinds:
+            cells += [show(figures.get("uci", name, f"{kind} {s}"), 3) for s in SPACES]
+            cells.append(VERDICTS[figures.compare(name, kind, "paths", "original")])
+        rows.append(cells)
+    titles = [kind if len(kinds) > 1 else "" for kind in kinds]
+    heads = [f"{t} {h}".strip() for t in titles for h in ("paths", "original columns", "better")]
+    return markdown_table(["set", *heads], rows)
+
+
+def neighbour_sentences(figures: Figures) -> list[str]:
+    """Count wins of more neighbours, which the publication says are alike."""
+    lines = []
+    for k in NEIGHBOURS[1:]:
+        names = figures.done("uci")
+        found = [figures.compare(name, f"{k}-NN", "paths", "original") for name in names]
+        lines.append(f"{k} neighbours: paths are {tally(found)} (published: an analogous trend).")
+    return lines
+
+
+def gaussian_sentence(figures: Figures) -> str:
+    """Compare with the alignment of the best Gaussian kernel, as published."""
+    names = figures.done("uci")
+    found = [figures.compare(name, "alignment", "rootless", "Gaussian") for name in names]
+    return (
+        "Against a Gaussian kernel of the original columns with the best of the published widths: "
+        f"{tally(found)} on {len(names)} sets (published: 5 better, 0 worse of 20, by deviations)."
+    )
+
+
+def size_table(figures: Figures) -> str:
+    """Lay out how many trees the kernel needs, and what more of them change."""
+    rows = []
+    for name in figures.done("size"):
+        cells = [name, f"{figures.mean('size', name, 'n_trees'):.0f}"]
+        for value in ("1-NN", "alignment"):
+            enough, more = (figures.get("size", name, f"{value} {s}") for s in ("enough", "more"))
+            cells += [show(enough, 3), f"{np.nanmean(more - enough):+.3f}"]
+        rows.append(cells)
+    header = ["set", "trees", "1-NN accuracy", "change", "alignment", "change"]
+    return markdown_table(header, rows)
+
+
+def size_sentence(figures: Figures) -> str:
+    """Say how much more trees change on average."""
+    parts = []
+    for value, what in (("1-NN", "the accuracy of 1-NN"), ("alignment", "the alignment")):
+        changes = [
+            figures.mean("size", name, f"{value} more")
+            - figures.mean("size", name, f"{value} enough")
+            for name in figures.done("size")
+        ]
+        parts.append(
+            f"{what} by {np.mean(changes):+.3f} (from {min(changes):+.3f} to {max(changes):+.3f})"
+        )
+    return (
+        f'{MORE_TREES} more trees than `n_estimators="auto"` chooses change {parts[0]} and '
+        f"{parts[1]}; published: they do not change the results. Published sizes are 150 to 250."
+    )
 
 
 def oob_table(figures: Figures) -> str:
@@ -254,7 +318,9 @@ def draw_plots(figures: Figures, options: argparse.Namespace) -> None:
     names = figures.done("uci")
     if names:
         pair = [np.array([figures.mean("uci", n, f"1-NN {s}") for n in names]) for s in SPACES]
-        neighbour_plot(image(options, "neighbours"), *pair, names)
+        accuracy_plot(image(options, "neighbours"), *pair, names, "1-NN accuracy")
+        pair = [np.array([figures.mean("uci", n, f"accuracy {s}") for n in names]) for s in SPACES]
+        accuracy_plot(image(options, "machines"), *pair, names, "accuracy of a linear SVM")
 
 
 def wilcoxon_over_sets(figures: Figures, experiment: str, value: str, published: str) -> str:

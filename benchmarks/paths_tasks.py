@@ -78,7 +78,10 @@ NOT_USED = {"cylinder_bands": 4, "breast_wisconsin_prognostic": 1, "mammographic
 # Columns whose numbers are codes; the original columns are one-hot there.
 CODES = {"heart_cleveland": [2, 6, 10, 12], "mammographic_mass": [1, 2, 3]}
 MAX_ITERATIONS = 20_000  # of the machine's solver, which is hard to satisfy with a large C
-MARGINS = (0.01, 0.1, 1.0, 10.0, 100.0)  # values of C to choose among
+MARGINS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # values of C to choose among
+NEIGHBOURS = (1, 3, 5)
+MORE_TREES = 100  # added to a forest that is large enough, to see that nothing changes
+ALIGNED_WIDTHS = (100.0, 10.0, 1.0, 0.1, 0.01)  # of the Gaussian kernel whose alignment is compared
 WIDTHS = (1.0, 0.1, 0.01, 0.001)  # the published gamma of the Gaussian kernel: exp(-d² / gamma)
 SIN_TEST_ROWS = 1000
 
@@ -171,10 +174,11 @@ def choose(space: Space, y: np.ndarray, y_test: np.ndarray) -> float:
     return MARGINS[int(np.argmax(scores))]
 
 
-def nearest_accuracy(space: Space, y: np.ndarray, y_test: np.ndarray) -> float:
-    """Measure the accuracy of the nearest neighbour."""
-    found = nearest(space.test, np.diagonal(space.train), 1)[:, 0]
-    return float(np.mean(y[found] == y_test))
+def nearest_accuracies(space: Space, y: np.ndarray, y_test: np.ndarray) -> dict[int, float]:
+    """Measure the accuracy of the vote of nearest neighbours, by their number."""
+    found = nearest(space.test, np.diagonal(space.train), max(NEIGHBOURS))
+    votes = {k: y[found[:, :k]].mean(axis=1) > 0.5 for k in NEIGHBOURS}
+    return {k: float(np.mean(vote == y_test)) for k, vote in votes.items()}
 
 
 def make_encoder(settings: Settings, **more: Any) -> ForestPathEncoder:
@@ -200,17 +204,51 @@ def measure_uci(settings: Settings) -> Values:
         found = path_spaces(encoder, X_rows, y[rows], X_others)
         found["original"], own = original_space(name, X_rows, X_others)
         spaces.append(found)
-    shared = encoder.kernel(X_others, normalize=False)
     # Every pair of rows shares the roots: without them a kernel says more of the classes.
-    kernels = {"paths": shared, "rootless": shared - encoder.n_estimators_, "original": own}
+    kernels = {
+        "paths": encoder.kernel(X_others),
+        "rootless": encoder.kernel(X_others, root=False),
+        "original": normalised(own),
+    }
     for label, kernel in kernels.items():
-        values[f"alignment {label}"] = target_alignment(normalised(kernel), y[test])
+        values[f"alignment {label}"] = target_alignment(kernel, y[test])
+    # The best of the widths, as published, which favours the Gaussian kernel.
+    values["alignment Gaussian"] = max(
+        target_alignment(gaussian_of_products(own, width), y[test]) for width in ALIGNED_WIDTHS
+    )
     values["n_trees"] = encoder.n_estimators_
     for label, space in spaces[1].items():
         C = choose(spaces[0][label], y[inner], y[held])
-        values[f"auc {label}"] = float(roc_auc_score(y[test], machine(space, y[train], C)))
-        values[f"1-NN {label}"] = nearest_accuracy(space, y[train], y[test])
+        decisions = machine(space, y[train], C)
+        values[f"C {label}"] = C
+        values[f"auc {label}"] = float(roc_auc_score(y[test], decisions))
+        values[f"accuracy {label}"] = right(decisions, y[test])
+        for k, accuracy in nearest_accuracies(space, y[train], y[test]).items():
+            values[f"{k}-NN {label}"] = accuracy
     return values | {"error": 1 - values["auc paths"]}
+
+
+def measure_size(settings: Settings) -> Values:
+    """Measure what more trees change on a fold, where their number is that the kernel needs."""
+    X, y = load_task(settings["set"])
+    train, test = folds(y, settings["split"])
+    X_train, X_test = take(X, train), take(X, test)
+    enough = make_encoder(settings).fit(X_train, y[train])
+    params = settings["params"] | {"n_estimators": enough.n_estimators_ + MORE_TREES}
+    more = make_encoder(settings | {"params": params}).fit(X_train, y[train])
+    values: Values = {"n_trees": enough.n_estimators_}
+    for label, encoder in (("enough", enough), ("more", more)):
+        kernels = [encoder.kernel(rows, X_train) for rows in (X_train, X_test)]
+        values[f"1-NN {label}"] = nearest_accuracies(Space(*kernels), y[train], y[test])[1]
+        held = encoder.kernel(X_test, root=False)
+        values[f"alignment {label}"] = target_alignment(held, y[test])
+    return values | {"error": 1 - values["1-NN enough"]}
+
+
+def gaussian_of_products(products: np.ndarray, width: float) -> np.ndarray:
+    """Work out the Gaussian kernel as published from the inner products of rows."""
+    squares = np.diagonal(products)
+    return np.exp(-(squares[:, None] + squares[None, :] - 2 * products) / width)
 
 
 def normalised(kernel: np.ndarray) -> np.ndarray:
@@ -231,8 +269,8 @@ def measure_noise(settings: Settings) -> Values:
     paths = Space(*(encoder.kernel(X[rows], X[train], normalize=False) for rows in (train, test)))
     original, _ = original_space(settings["set"], X[train], X[test])
     values = {
-        "1-NN paths": nearest_accuracy(paths, y[train], y[test]),
-        "1-NN original": nearest_accuracy(original, y[train], y[test]),
+        "1-NN paths": nearest_accuracies(paths, y[train], y[test])[1],
+        "1-NN original": nearest_accuracies(original, y[train], y[test])[1],
     }
     return values | {"error": 1 - values["1-NN paths"]}
 
@@ -267,9 +305,11 @@ def measure_curve(settings: Settings) -> Values:
         }
         key, C = max(tried, key=tried.__getitem__)
         values[label] = right(machine(grids[1][key], y, C), y_test)
+    # The forest beside it has as many trees.
     forest = ConstructiveForestClassifier(
-        settings["params"]["n_estimators"], search=None, random_state=split
+        encoder.n_estimators_, search=None, random_state=split, n_jobs=settings["n_jobs"]
     )
+    values["n_trees"] = encoder.n_estimators_
     values["forest"] = float(forest.fit(X, y).score(X_test, y_test))
     return values | {"error": 1 - values["paths"]}
 
@@ -308,6 +348,7 @@ def measure_labels(settings: Settings) -> Values:
 
 MEASURES = {
     "uci": measure_uci,
+    "size": measure_size,
     "noise": measure_noise,
     "curve": measure_curve,
     "labels": measure_labels,

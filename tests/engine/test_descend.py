@@ -21,6 +21,7 @@ from tests.engine.arguments import (
 from tests.engine.test_grow import DOMAINS, EXACT, class_of, numbers_of, table
 from tests.naive import trees as naive
 
+from featurewright.engine import forest as forest_module
 from featurewright.engine.descend import BLOCK_ROWS, ORDERED, find_leaves, is_complete
 from featurewright.engine.forest import Forest, join
 from featurewright.engine.leaves import (
@@ -92,7 +93,7 @@ def test_trees_side_by_side():
 
 @pytest.mark.parametrize("missing", [0.0, 0.001])
 @pytest.mark.parametrize("kinds", ["numbers", "levels", "formulas"])
-def test_trees_that_compare_columns_with_thresholds(kinds, missing):
+def test_trees_that_compare_columns_with_thresholds(kinds, missing, monkeypatch):
     """They have a shorter way for blocks of rows without missing values."""
     columns = table(7, 400, missing, decimals=1)
     domains = DOMAINS if kinds == "levels" else DOMAINS[:3]
@@ -106,6 +107,11 @@ def test_trees_that_compare_columns_with_thresholds(kinds, missing):
     expected = [-1 - left[naive.find_leaf(tree, row)] for row in rows.T]
     matrix = np.ascontiguousarray(rows.T)
     np.testing.assert_array_equal(forest.find_leaves(matrix, NO_USERS)[:, 0], expected)
+    monkeypatch.setattr(forest_module, "_BLOCK_BYTES", 1)  # the smallest blocks
+    np.testing.assert_array_equal(forest.find_leaves(matrix, NO_USERS)[:, 0], expected)
+    for n in (1, 7, 8, 9, 17):  # eight rows descend at a time
+        found = forest.find_leaves(matrix[:n].copy(), NO_USERS)[:, 0]
+        np.testing.assert_array_equal(found, expected[:n])
 
 
 def test_a_tree_of_one_leaf():

@@ -19,6 +19,7 @@ from featurewright.paths.encoding import (
     Seen,
     SpreadSource,
     all_trees,
+    lay_out,
     number_forest,
     write_hashed,
     write_rows,
@@ -75,7 +76,7 @@ def published_example() -> LeafSource:
         length=np.full(4, 4, np.int32),
     )
     leaves = np.arange(4, dtype=np.int32)[None, :]
-    return LeafSource(leaves, numbering, all_trees(1), only_leaves=False)
+    return LeafSource(leaves, lay_out(forest, numbering, only_leaves=False), all_trees(1))
 
 
 def test_published_example():
@@ -111,7 +112,9 @@ def test_spread_masses(seed, share):
     forest, X = make_forest(3)
     matrix = holey(X[:20], share, seed)
     numbering = number_forest(forest)
-    source = SpreadSource(matrix, forest, NO_USERS, numbering, all_trees(20), only_leaves=False)
+    source = SpreadSource(
+        matrix, forest, NO_USERS, lay_out(forest, numbering, only_leaves=False), all_trees(20)
+    )
     actual = encode(source, 20, forest)
     expected = np.zeros_like(actual)
     for i, row in enumerate(matrix):
@@ -134,7 +137,7 @@ def test_random_paths_and_their_mean():
     for seed in range(n_salts):
         salts = np.random.default_rng(seed).integers(0, 2**63, 2).astype(np.uint64)
         leaves = forest.find_leaves(matrix, NO_USERS, salts=salts)
-        source = LeafSource(leaves, numbering, all_trees(12), only_leaves=False)
+        source = LeafSource(leaves, lay_out(forest, numbering, only_leaves=False), all_trees(12))
         actual = encode(source, 12, forest)
         total += actual
         if seed < 5:
@@ -143,7 +146,9 @@ def test_random_paths_and_their_mean():
                     path = naive.random_path(forest, root, row, int(salt))
                     assert (actual[i, numbering.number[path]] == 1).all()
             assert actual.sum() == numbering.length[leaves].sum()
-    spread = SpreadSource(matrix, forest, NO_USERS, numbering, all_trees(12), only_leaves=False)
+    spread = SpreadSource(
+        matrix, forest, NO_USERS, lay_out(forest, numbering, only_leaves=False), all_trees(12)
+    )
     expected = encode(spread, 12, forest)
     # Five standard deviations of a share of 600 throws.
     np.testing.assert_allclose(total / n_salts, expected, atol=5 * 0.5 / np.sqrt(n_salts))
@@ -168,14 +173,16 @@ def test_trees_can_be_skipped_and_rows_scaled():
     scale = np.linspace(1, 2, len(X)).astype(np.float32)
     seen = Seen(used, scale)
     leaves = forest.find_leaves(X, NO_USERS)
-    actual = encode(LeafSource(leaves, numbering, seen, only_leaves=False), len(X), forest)
-    whole = LeafSource(leaves, numbering, all_trees(len(X)), only_leaves=False)
+    actual = encode(
+        LeafSource(leaves, lay_out(forest, numbering, only_leaves=False), seen), len(X), forest
+    )
+    whole = LeafSource(leaves, lay_out(forest, numbering, only_leaves=False), all_trees(len(X)))
     expected = encode(whole, len(X), forest)
     ends = np.append(forest.roots, len(forest.left))
     for tree in range(6):
         expected[~used[:, tree], ends[tree] : ends[tree + 1]] = 0
     np.testing.assert_array_equal(actual, expected * scale[:, None])
-    spread = SpreadSource(X, forest, NO_USERS, numbering, seen, only_leaves=False)
+    spread = SpreadSource(X, forest, NO_USERS, lay_out(forest, numbering, only_leaves=False), seen)
     np.testing.assert_array_equal(encode(spread, len(X), forest), actual)
 
 

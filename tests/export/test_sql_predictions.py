@@ -206,6 +206,15 @@ def test_paths(encode):
         assert np.isnan(found).any()
         known = ~np.isnan(found)
         np.testing.assert_array_equal(found[known], model.transform(gaps).toarray()[known])
+    model.set_params(root=False, depth_weights=[0.5, 0.25, 0.125])
+    weighted = ForestPathEncoder(
+        3, encode=encode, operators=EXACT, missing="learned", depth_weights=0.5, random_state=0
+    )
+    weighted.fit(pl.concat([frame[:100], gaps[100:]]), labels_of(frame))
+    for other, table in ((model, frame), (weighted, gaps)):
+        names, rows = run(to_sql(other, "t", ENGINES[0], key=KEY), ENGINES[0], table)
+        assert names == list(other.get_feature_names_out())
+        np.testing.assert_array_equal(numbers(rows), other.transform(table).toarray())
     hashed = ForestPathEncoder(2, n_hash=8, random_state=0).fit(frame, labels_of(frame))
     with pytest.raises(ValueError, match="fit with n_hash=None"):
         to_sql(hashed, "t")

@@ -97,18 +97,30 @@ def in_buckets(numbers: Iterable[int], n_buckets: int, *, mixes: bool = False) -
     return Counter((mix(k) if mixes else k) % n_buckets for k in numbers)
 
 
-def shared(paths: Sequence[list[int]], others: Sequence[list[int]], kind: str) -> float:
-    """Compare two rows by their paths in all trees."""
+def shared(
+    paths: Sequence[list[int]],
+    others: Sequence[list[int]],
+    kind: str,
+    weights: Sequence[float] = (1.0,),
+) -> float:
+    """Compare two rows by their paths in all trees; the last weight is that of deeper levels."""
     total = 0.0
     for path, other in zip(paths, others, strict=True):
-        common = len(set(path) & set(other))
+        squares = [weights[min(k, len(weights) - 1)] ** 2 for k in range(len(path) + len(other))]
+        common = sum(squares[: len(set(path) & set(other))])
         if kind == "leaf":
             total += path[-1] == other[-1]
         elif kind == "torkkola":
-            total += common / max(len(path), len(other))
+            longer = sum(squares[: max(len(path), len(other))])
+            total += common / longer if longer else 0.0
         else:
             total += common
     return total
+
+
+def normalised(shared_with_self: Iterable[float]) -> np.ndarray:
+    """Return by what rows are divided: the root of what each shares with itself, or infinity."""
+    return np.array([np.sqrt(value) if value else np.inf for value in shared_with_self])
 
 
 def target_alignment(K: np.ndarray, y: Sequence[Any]) -> float:

@@ -30,6 +30,9 @@ WAYS = [
     {"n_hash": 300, "hashing": "mix", "missing": "spread"},
     {"search": "random", "budget": 10},
     {"search": "random", "budget": 10, "missing": "spread"},
+    {"missing": "learned", "root": False},
+    {"root": False, "depth_weights": [2.0, 1.5, 0.5], "missing": "spread"},
+    {"depth_weights": 0.5, "n_hash": 20},
 ]
 
 
@@ -88,6 +91,57 @@ def test_random_averages_to_spread_over_many_trees():
         mine = by_chance[:, depth == level].sum(axis=1)
         other = spread[:, depth == level].sum(axis=1)
         np.testing.assert_allclose(mine, other, atol=5 * np.sqrt(400 / 4))
+
+
+@pytest.mark.parametrize("missing", ["random", "spread"])
+@pytest.mark.parametrize("root", [True, False])
+def test_roots_and_weights_of_levels(missing, root):
+    encoder, X, _ = fitted(missing=missing)
+    plain = encoder.transform(X).toarray()
+    depth = encoder.forest_.depth[encoder._numbering.nodes]
+    encoder.set_params(root=root, depth_weights=[0.75, 0.5, 0.25])
+    weights = np.array([0.75, 0.5, 0.25])[np.minimum(depth, 2)]
+    kept = depth >= (0 if root else 1)
+    expected = (plain * weights)[:, kept]
+    encoding = encoder.transform(X)
+    np.testing.assert_array_equal(encoding.toarray(), expected)
+    assert len(encoder.get_feature_names_out()) == encoding.shape[1]
+    np.testing.assert_allclose(encoder.kernel(X, normalize=False), expected @ expected.T)
+    assert encoder.kernel(X).diagonal() == pytest.approx(1.0)
+    encoder.set_params(root=True, depth_weights=1.0)
+    again = encoder.kernel(X, normalize=False, root=root, depth_weights=(0.75, 0.5, 0.25))
+    np.testing.assert_allclose(again, expected @ expected.T)
+    without = encoder.kernel(X, normalize=False) - encoder.n_estimators_
+    np.testing.assert_allclose(encoder.kernel(X, normalize=False, root=False), without, atol=1e-6)
+
+
+def test_learned_sides_are_those_of_a_forest():
+    encoder, X, y = fitted(0.3, missing="learned", bootstrap=False, n_estimators=3)
+    forest = encoder.forest_
+    expected = forest.find_leaves(X, encoder._construction.compiled.functions(np.float32))
+    np.testing.assert_array_equal(encoder.apply(X), encoder._numbering.rank[expected])
+    assert len(set(forest.missing_left[forest.left >= 0])) == 2
+    assert encoder.n_nodes_ < ForestPathEncoder(3, bootstrap=False).fit(X, y).n_nodes_
+
+
+@pytest.mark.parametrize("params", [{}, {"missing": "spread", "search": "random", "budget": 10}])
+def test_sparse_tables_are_as_dense_ones(params, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((90, 6)) < 0.3, rng.normal(size=(90, 6)), 0.0).astype(np.float32)
+    y = np.column_stack([X[:, 0] > 0, X[:, 1] * X[:, 2] > 0]).astype(int)
+    dense = ForestPathEncoder(6, random_state=0, **params)
+    expected = dense.fit_transform(X, y)
+    monkeypatch.setattr("featurewright.tables.sparse._BLOCK_CELLS", 60)  # ten rows at a time
+    for form in (sparse.csr_array, sparse.csc_matrix, sparse.coo_array):
+        encoder = ForestPathEncoder(6, random_state=0, **params)
+        assert (encoder.fit_transform(form(X), y) != expected).nnz == 0
+        assert (encoder.transform(form(X)) != expected).nnz == 0
+        np.testing.assert_array_equal(encoder.apply(form(X)), dense.apply(X))
+        np.testing.assert_array_equal(encoder.kernel(form(X), X[:20]), dense.kernel(X, X[:20]))
+    with pytest.raises(ValueError, match="sparse table contains NaN"):
+        dense.transform(sparse.csr_array([[np.nan, 0, 0, 0, 0, 1]]))
+    with pytest.raises(ValueError, match="6 features"):
+        dense.transform(sparse.csr_array((2, 5)))
 
 
 @pytest.mark.parametrize("params", WAYS)

@@ -110,6 +110,38 @@ def test_the_recorded_change_is_that_of_the_matrix(missing):
     assert encoder.history_ == [{"n_trees": 14, "change": pytest.approx(change)}]
 
 
+def test_groups_are_held_out_whole():
+    weights = np.ones(300, np.float32)
+    weights[::7] = 0
+    groups = np.random.default_rng(0).integers(0, 25, 300)
+    for seed in range(5):
+        held, rest = hold_out(weights, 0.25, seed, groups)
+        assert set(groups[held]).isdisjoint(groups[rest > 0])
+        np.testing.assert_array_equal(np.flatnonzero((weights > 0) & (rest == 0)), held)
+        assert 60 <= len(held) < 64 + 20
+    large = np.repeat([0, 1], 3000)  # more rows in a group than are compared
+    held, rest = hold_out(np.ones(6000, np.float32), 0.25, 0, large)
+    assert len(held) == MAX_HELD_OUT
+    assert sorted(np.bincount(large[rest > 0], minlength=2)) == [0, 3000]
+
+
+def test_groups_change_what_is_held_out_and_nothing_else():
+    y = make_classes(X)
+    groups = np.repeat(np.arange(15), 10)
+    settings = {"step": 5, "max_estimators": 15, "tol": 1e-9, "random_state": 0}
+    encoders = [ForestPathEncoder("auto", **settings) for _ in range(3)]
+    encoders[0].fit(X, y)
+    encoders[1].fit(X, y, groups=groups)
+    encoders[2].fit_transform(X, y, groups=[f"g{k}" for k in groups + 10])
+    assert encoders[0].history_ != encoders[1].history_ == encoders[2].history_
+    np.testing.assert_array_equal(encoders[0].kernel(X), encoders[1].kernel(X))
+    fixed = ForestPathEncoder(5, random_state=0)
+    with pytest.raises(ValueError, match="groups has 3 entries"):
+        fixed.fit(X, y, groups=[1, 2, 3])
+    with pytest.raises(ValueError, match="all rows are of one group"):
+        ForestPathEncoder("auto").fit(X, y, groups=np.zeros(150))
+
+
 def test_auto_stops_at_the_most_trees_and_watches_some_rows():
     table = make_table(5000)
     encoder = ForestPathEncoder(

@@ -27,7 +27,6 @@ from threadpoolctl import threadpool_limits
 
 from featurewright.engine.threads import one_blas_thread
 from featurewright.estimators.parameters import one_of, whole_number
-from featurewright.tables.targets import as_array, is_missing
 
 STANDARD = ("linear", "knn", "boosting")
 # A warning of scikit-learn about targets with many classes.
@@ -147,24 +146,6 @@ def _name_of(estimator: Any, task: str) -> str:
 def _last(estimator: Any) -> Any:
     """Return the last step of a pipeline, else the estimator itself."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-
-
-def check_groups(groups: Any, n_rows: int) -> Any:
-    """Return the groups as an array; refuse a wrong number of them, and missing ones."""
-    if groups is None:
-        return None
-    groups = as_array(groups, "groups")
-    if len(groups) != n_rows or groups.ndim != 1:
-        raise ValueError(
-            f"groups has {len(groups)} entries, but X has {n_rows} rows: pass one group for each "
-            "row."
-        )
-    missing = sum(map(is_missing, groups.tolist()))
-    if missing:
-        raise ValueError(
-            f"groups is missing in {missing} rows: fill it, or give such rows groups of their own."
-        )
-    return groups
 
 
 def make_folds(

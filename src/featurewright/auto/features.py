@@ -17,7 +17,6 @@ from featurewright.auto.candidates import ORIGINAL, Candidate
 from featurewright.auto.cross_check import score_estimators
 from featurewright.auto.estimators import (
     STANDARD,
-    check_groups,
     choose_estimator,
     few_threads,
     fit_estimator,
@@ -38,7 +37,7 @@ from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, Workspace
 from featurewright.estimators.parameters import check_jobs, number, one_of, whole_number
 from featurewright.expressions import Feature
-from featurewright.tables import check_input_names, check_weights
+from featurewright.tables import check_groups, check_input_names, check_weights
 
 _logger = logging.getLogger("featurewright")
 _MAX_PROFILED_COLUMNS = 300  # columns of the output that `profile_` describes

@@ -8,7 +8,7 @@ from featurewright.engine.compiler import bits_float, float_bits, kernel
 from featurewright.engine.programs import run_row
 from featurewright.expressions import opcodes as op
 
-BLOCK_ROWS = 256  # rows that descend a tree at a time: rows fit the L1 cache, the tree L2
+BLOCK_ROWS = 256  # rows that descend a tree at a time, at least
 
 PROGRAM = -1  # in place of a column: the node tests an expression
 IS_LEVEL = 1
@@ -58,6 +58,8 @@ def pack_nodes(left, programs, threshold, is_level, missing_left, packed):
         lone = programs.shape[1] == 1 or programs[node, 1] == op.END
         packed[node, 0] = left[node]
         packed[node, 1] = programs[node, 0] if lone else PROGRAM
+        if left[node] < 0:
+            packed[node, 1] = 0  # a leaf compares some column too: see step_down
         flags = IS_LEVEL if is_level[node] else 0
         packed[node, 3] = flags | (MISSING_LEFT if missing_left[node] else 0)
 
@@ -74,24 +76,64 @@ def is_complete(matrix, begin, end):
 
 
 @kernel(inline=True)
-def descend_ordered(matrix, first, count, root, packed, nodes, active):
-    """Find the leaves of rows without missing values in a tree that compares columns only."""
+def step_down(matrix, i, node, packed):
+    """Return the child that a row goes to, a leaf itself; also its left child, negative at a leaf.
+
+    There is no branch: a leaf compares some column too and ignores the result.
+    """
+    left = np.int64(packed[node, 0])
+    x = matrix[i, np.uint64(packed[node, 1])]
+    goes_left = np.int64(x <= bits_float(packed[node, 2]))
+    below = np.uint64(left + 1 - goes_left) if left >= 0 else node
+    return below, left
+
+
+@kernel(inline=True)
+def descend_ordered(matrix, first, count, root, packed, nodes):
+    """Find the leaves of rows without missing values in a tree that compares columns only.
+
+    Eight rows descend at a time, independent of each other, so that the processor does not wait
+    for the memory of one; the last group overlaps the one before where rows are not a multiple.
+    """
+    top = np.uint64(root)
+    if count < np.uint64(8):
+        for k in range(count):
+            node, left = step_down(matrix, first + k, top, packed)
+            while left >= 0:
+                node, left = step_down(matrix, first + k, node, packed)
+            nodes[k] = np.int64(node)
+        return
     one = np.uint64(1)
-    for row in range(count):
-        nodes[row] = root
-        active[row] = row
-    while count > 0:
-        kept = np.uint64(0)
-        for a in range(count):
-            k = np.uint64(active[a])
-            node = np.uint64(nodes[k])
-            x = matrix[first + k, np.uint64(packed[node, 1])]
-            goes_left = np.int64(x <= bits_float(packed[node, 2]))
-            below = np.int64(packed[node, 0]) + 1 - goes_left
-            nodes[k] = below
-            active[kept] = np.int64(k)
-            kept += one if packed[np.uint64(below), 0] >= 0 else np.uint64(0)
-        count = kept
+    for group in range((count + np.uint64(7)) >> np.uint64(3)):
+        k = min(np.uint64(group) << np.uint64(3), count - np.uint64(8))
+        i0 = first + k
+        i1 = i0 + one
+        i2 = i1 + one
+        i3 = i2 + one
+        i4 = i3 + one
+        i5 = i4 + one
+        i6 = i5 + one
+        i7 = i6 + one
+        n0 = n1 = n2 = n3 = n4 = n5 = n6 = n7 = top
+        inner = True
+        while inner:
+            n0, l0 = step_down(matrix, i0, n0, packed)
+            n1, l1 = step_down(matrix, i1, n1, packed)
+            n2, l2 = step_down(matrix, i2, n2, packed)
+            n3, l3 = step_down(matrix, i3, n3, packed)
+            n4, l4 = step_down(matrix, i4, n4, packed)
+            n5, l5 = step_down(matrix, i5, n5, packed)
+            n6, l6 = step_down(matrix, i6, n6, packed)
+            n7, l7 = step_down(matrix, i7, n7, packed)
+            inner = (l0 & l1 & l2 & l3 & l4 & l5 & l6 & l7) >= 0
+        nodes[k] = np.int64(n0)
+        nodes[k + one] = np.int64(n1)
+        nodes[k + np.uint64(2)] = np.int64(n2)
+        nodes[k + np.uint64(3)] = np.int64(n3)
+        nodes[k + np.uint64(4)] = np.int64(n4)
+        nodes[k + np.uint64(5)] = np.int64(n5)
+        nodes[k + np.uint64(6)] = np.int64(n6)
+        nodes[k + np.uint64(7)] = np.int64(n7)
 
 
 @kernel
@@ -108,7 +150,7 @@ def descend_block(
     """
     if complete and packed[root, 3] & ORDERED:
         rows = np.uint64(end - begin)
-        descend_ordered(matrix, np.uint64(begin), rows, root, packed, nodes, active)
+        descend_ordered(matrix, np.uint64(begin), rows, root, packed, nodes)
         return
     count, first, one = np.uint64(end - begin), np.uint64(begin), np.uint64(1)
     by_chance = keys.shape[0] > 0
@@ -151,8 +193,8 @@ def find_leaves(
 
     With a salt for each tree and an array for keys, missing values go to a random side.
     """
-    for begin in range(first, last, BLOCK_ROWS):
-        end = min(begin + BLOCK_ROWS, last)
+    for begin in range(first, last, nodes.shape[0]):
+        end = min(begin + nodes.shape[0], last)
         complete = is_complete(matrix, begin, end)
         if keys.shape[0] > 0:
             hash_rows(matrix, begin, end, keys)
@@ -198,8 +240,8 @@ def add_leaf_values(
     Tree t belongs to group t modulo `groups`; each group has its own columns. There are no keys:
     missing values go to the side chosen while growing.
     """
-    for begin in range(first, last, BLOCK_ROWS):
-        end = min(begin + BLOCK_ROWS, last)
+    for begin in range(first, last, nodes.shape[0]):
+        end = min(begin + nodes.shape[0], last)
         complete = is_complete(matrix, begin, end)
         for tree in range(roots.shape[0]):
             descend_block(

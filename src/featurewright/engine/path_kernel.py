@@ -6,6 +6,8 @@ import numpy as np
 
 from featurewright.engine.compiler import kernel
 
+BLOCK_COLUMNS = 128  # of the kernel matrix, computed together; a constant, so that loops vectorise
+
 
 @kernel
 def number_depth_first(roots, left, depth, stack, place, own, meet):
@@ -49,73 +51,79 @@ def order_block(places, tree, first, n_block, order):
 
 
 @kernel(inline=True)
-def share_with_block(places, tree, first, n_block, low, high, own, meet, order, front, table, top):
-    """Compute the path length that each leaf of a tree shares with each row of a block.
+def share_with_block(places, tree, first, n_block, low, high, own, meet, order, table, back, top):
+    """Compute what each leaf of a tree shares with each row of a block.
 
-    The results go to `table`, from row `top` on. A sweep from left to right maintains the length
-    shared by the current leaf and the rows to its left, a second sweep from right to left that
-    shared with the rows to its right.
+    The results go to `table`, from row `top` on. A sweep from left to right propagates what the
+    rows to the left of a leaf share with it, a second sweep from right to left, in `back`, what
+    the rows to its right do; the maximum of both counts. The sweeps read one row of an array and
+    write the next: with the width a constant, that is what the compiler turns into vector
+    operations; it does not where one row is updated in place.
     """
-    width, one = np.uint64(table.shape[1]), np.uint64(1)
-    zero = own[0] - own[0]
+    one, zero = np.uint64(1), meet[low]
     order_block(places, tree, first, n_block, order)
-    line = np.uint64(top)
-    for j in range(width):
+    line, last = np.uint64(top), np.uint64(top + high - low - 1)
+    for j in range(BLOCK_COLUMNS):
         table[line, j] = zero
+        back[last, j] = zero
     reached = 0
     for leaf in range(low, high):
         shared = meet[leaf]
         if leaf > low:
-            for j in range(width):
+            for j in range(BLOCK_COLUMNS):
                 before = table[line, j]
                 table[line + one, j] = before if before < shared else shared
             line += one
         while reached < n_block and places[tree, first + order[reached]] == leaf:
             table[line, np.uint64(order[reached])] = own[leaf]
             reached += 1
-    for j in range(width):
-        front[j] = zero
     reached = n_block - 1
-    shared = zero
     for leaf in range(high - 1, low - 1, -1):
-        for j in range(width):
-            front[j] = front[j] if front[j] < shared else shared
-        shared = meet[leaf]
         while reached >= 0 and places[tree, first + order[reached]] == leaf:
-            front[order[reached]] = own[leaf]
+            back[line, np.uint64(order[reached])] = own[leaf]
             reached -= 1
-        for j in range(width):
-            known = table[line, j]
-            table[line, j] = known if known > front[j] else front[j]
-        line -= one
+        shared = meet[leaf]
+        if leaf > low:
+            for j in range(BLOCK_COLUMNS):
+                after = back[line, j]
+                back[line - one, j] = after if after < shared else shared
+            line -= one
+    for k in range(np.uint64(top), last + one):
+        for j in range(BLOCK_COLUMNS):
+            left, right = table[k, j], back[k, j]
+            table[k, j] = left if left > right else right
 
 
 @kernel(inline=True)
 def divide_by_longer(places, tree, first, n_block, low, high, own, table, top):
-    """Divide the shared lengths of leaves and rows of a block by the longer of the two paths."""
+    """Divide what leaves and rows of a block share by the longer of the two paths.
+
+    Paths without any length, of a tree without a split whose root does not count, share nothing.
+    """
     for leaf in range(low, high):
         for j in range(n_block):
-            table[top + leaf - low, j] /= max(own[leaf], own[places[tree, first + j]])
+            longer = max(own[leaf], own[places[tree, first + j]])
+            if longer > 0:
+                table[top + leaf - low, j] /= longer
 
 
 @kernel
 def add_shared(
-    rows, begin, end, others, first, n_block, edges, own, meet, by_longer, order, front, table, sums
+    rows, begin, end, others, first, n_block, edges, own, meet, by_longer, order, table, back, sums
 ):
-    """Sum over all trees the path lengths that rows share with each row of a block of others.
+    """Sum over all trees what rows share with each row of a block of others.
 
     Leaf positions are indexed by tree, then by row. With `by_longer` each tree's shared length is
-    divided by the longer of the two paths. The last axis of `table` and `sums` has the largest
-    block size, so that inner loops vectorise. Trees are processed in pairs, so that sums are read
-    and written half as often; the table has a half for each, and its last row is zero, for a tree
-    without a partner.
+    divided by the longer of the two paths. The last axis of `table`, `back` and `sums` has
+    `BLOCK_COLUMNS` elements, however many rows the block has. Trees are processed in pairs, so that
+    sums are read and written half as often; the table has a half for each, and its last row is
+    zero, for a tree without a partner.
     """
-    width, n_trees = np.uint64(table.shape[1]), edges.shape[0] - 1
-    half = table.shape[0] // 2
-    for j in range(width):
+    n_trees, half = edges.shape[0] - 1, table.shape[0] // 2
+    for j in range(BLOCK_COLUMNS):
         table[np.uint64(2 * half), j] = 0
     for i in range(np.uint64(end - begin)):
-        for j in range(width):
+        for j in range(BLOCK_COLUMNS):
             sums[i, j] = 0
     for tree in range(0, n_trees, 2):
         n_pair = min(2, n_trees - tree)
@@ -123,7 +131,7 @@ def add_shared(
             t, top = tree + member, member * half
             low, high = edges[t], edges[t + 1]
             share_with_block(
-                others, t, first, n_block, low, high, own, meet, order, front, table, top
+                others, t, first, n_block, low, high, own, meet, order, table, back, top
             )
             if by_longer:
                 divide_by_longer(others, t, first, n_block, low, high, own, table, top)
@@ -134,7 +142,7 @@ def add_shared(
             partner = np.uint64(2 * half)
             if n_pair == 2:
                 partner = np.uint64(half + rows[np.uint64(last), row] - edges[last])
-            for j in range(width):
+            for j in range(BLOCK_COLUMNS):
                 sums[i, j] += table[mine, j] + table[partner, j]
 
 

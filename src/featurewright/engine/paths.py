@@ -84,6 +84,25 @@ def write_paths(
                 data[entry] = value
 
 
+@kernel
+def write_level_values(leaves, used, first, last, length, starts, scale, values, data):
+    """Write the values of the entries of each row's paths, which depend on the depth of a node.
+
+    `values` has the value of the first, second, ... node of a path. The other arguments are those
+    of `write_paths`.
+    """
+    skips = used.shape[0] > 0
+    for i in range(first, last):
+        place = np.uint64(starts[i - first])
+        for tree in range(leaves.shape[1]):
+            if skips and not used[i, tree]:
+                continue
+            n_nodes = np.uint64(length[leaves[i, tree]])
+            for k in range(n_nodes):
+                data[place + k] = values[k] * scale[i]
+            place += n_nodes
+
+
 class Branches(NamedTuple):
     """Trees in which rows with missing values go both ways."""
 
@@ -91,6 +110,7 @@ class Branches(NamedTuple):
     packed: np.ndarray  # int32[nodes, 4]
     programs: np.ndarray  # int32[nodes, max_size]
     columns: np.ndarray  # int32: column of a node in the encoding; -1: none
+    values: np.ndarray  # float32: value of a node's entry by its depth
 
 
 class Front(NamedTuple):
@@ -127,7 +147,7 @@ def spread_row(matrix, i, root, branches, users, front):
     entries.
     """
     nodes, weights = front.nodes, front.weights
-    level, count, written = 0, 1, np.int64(0)
+    level, count, written, depth = 0, 1, np.int64(0), 0
     nodes[0, 0] = root
     weights[0, 0] = _ONE
     while count > 0:
@@ -136,7 +156,7 @@ def spread_row(matrix, i, root, branches, users, front):
             node, weight = nodes[level, k], weights[level, k]
             if branches.columns[node] >= 0:
                 front.columns[written] = branches.columns[node]
-                front.mass[written] = weight
+                front.mass[written] = weight * branches.values[depth]
                 written += 1
             child = np.int64(branches.packed[node, 0])
             if child < 0:
@@ -152,7 +172,7 @@ def spread_row(matrix, i, root, branches, users, front):
                 nodes[1 - level, below] = child + 1
                 weights[1 - level, below] = weight
                 below += 1
-        level, count = 1 - level, below
+        level, count, depth = 1 - level, below, depth + 1
     return written
 
 

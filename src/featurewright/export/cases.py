@@ -88,7 +88,8 @@ class _Maker:
         self.graph, self.moved = graph, moved
         self.depth = dialect.max_tree_levels
         self.most_trees, self.most_nodes = dialect.max_layer_trees, dialect.max_layer_nodes
-        if not ensemble.drops_missing:  # where leaves are told by their number, they keep it
+        # Where leaves are told by their number, which they keep, they have no values.
+        if not ensemble.drops_missing and ensemble.forest.values.shape[1]:
             ensemble = replace(ensemble, forest=_by_value(ensemble.forest))
         self.ensemble, self.forest = ensemble, ensemble.forest
         self.places: dict[int, int] = {}

@@ -200,7 +200,8 @@ def _path_steps(graph: Graph, model: Any) -> list[int]:
     """Return an indicator for each node, or each leaf, that a row comes by.
 
     A row that misses a value which a tree tests has no way in that tree, and its columns are
-    missing: the model throws a coin that databases do not have.
+    missing: the model throws a coin that databases do not have. Where the side of missing values
+    is learned, it goes there.
     """
     if model.n_hash is not None:
         raise ValueError(
@@ -210,27 +211,29 @@ def _path_steps(graph: Graph, model: Any) -> list[int]:
     # Leaves from left to right: those below a node then have places that follow each other.
     forest = _relabelled(model.forest_, numbering.place)
     wide, graph.narrow = graph.narrow, True
-    graph.ensembles.append(Ensemble(forest, test_steps(graph, model), drops_missing=True))
+    drops_missing = model.missing != "learned"
+    graph.ensembles.append(Ensemble(forest, test_steps(graph, model), drops_missing=drops_missing))
     graph.narrow = wide
     first, last = _ranges(forest)
     sizes = np.diff(np.append(forest.roots, len(forest.left)))
     tree_of = np.repeat(np.arange(forest.n_trees), sizes)
-    nodes = numbering.nodes
-    if model.encode == "leaf":
-        nodes = nodes[np.sort(numbering.end)]
+    layout = model._paths().layout(only_leaves=model.encode == "leaf")
+    nodes = numbering.nodes[layout.number[numbering.nodes] >= 0]
     steps = []
     for node in nodes.tolist():
         place = graph.add("place", data=(len(graph.ensembles) - 1, int(tree_of[node])))
-        steps.append(graph.add("member", place, data=(int(first[node]), int(last[node]))))
+        step = graph.add("member", place, data=(int(first[node]), int(last[node])))
+        value = float(layout.values[forest.depth[node]])
+        steps.append(step if value == 1.0 else graph.linear([step], [value]))
     return steps
 
 
 def _relabelled(forest: Forest, place: Any) -> Forest:
-    """Renumber the leaves of a forest."""
+    """Renumber the leaves of a forest, which has no values then."""
     leaf = forest.left < 0
     left = forest.left.copy()
     left[leaf] = -1 - place[-1 - left[leaf]]
-    return replace(forest, left=left, values=forest.values[np.argsort(place)])
+    return replace(forest, left=left, values=np.empty((forest.n_leaves, 0), np.float32))
 
 
 def _ranges(forest: Forest) -> tuple[Any, Any]:

@@ -65,7 +65,7 @@ def to_sql(
     way even where its value is the threshold. Logarithms and exponentials may differ in the last
     digit of a float32 there. A row that misses a value which a tree of a `ForestPathEncoder`
     tests has NULL in the columns of that tree, the learned constants in `AutoFeatures`: the model
-    throws a coin there.
+    throws a coin there, unless it has `missing="learned"`.
 
     Examples
     --------

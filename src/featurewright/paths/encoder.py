@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -42,6 +43,7 @@ from featurewright.estimators.shared_parameters import (
     worded,
 )
 from featurewright.expressions import Domain
+from featurewright.paths.conversion import copy_trees
 from featurewright.paths.encoding import (
     Numbering,
     Seen,
@@ -52,11 +54,39 @@ from featurewright.paths.encoding import (
 )
 from featurewright.paths.kernel import KINDS, ForestPaths
 from featurewright.paths.naming import Namer
-from featurewright.tables import Schema, check_input_names, check_weights
+from featurewright.tables import (
+    Schema,
+    as_dense,
+    check_groups,
+    check_input_names,
+    check_weights,
+    is_sparse,
+    read_sparse,
+)
 
 MAX_HELD_OUT = 1_000  # rows whose kernel matrix is compared
 _LEAST_ROWS = 4
+_NO_SALTS = np.empty(0, np.uint64)
+_LARGEST_WEIGHT = 1e6  # of a level; its square is added up in kernels
 _MAX_LEVELS = 20  # levels of a category that have a target of their own, the most frequent ones
+
+
+def check_depth_weights(name: str, value: Any) -> None:
+    """Check the weights of levels: a factor, or positive numbers."""
+    if isinstance(value, Real):
+        within("(0, 1]")(name, value)
+        return
+    try:
+        weights = np.array(list(value), np.float64)
+    except (TypeError, ValueError):
+        weights = np.empty(0)
+    if not (weights.ndim == 1 and len(weights)) or not np.all(
+        (weights > 0) & (weights <= _LARGEST_WEIGHT)
+    ):
+        raise ValueError(
+            f"{name}={value!r} must be a number in (0, 1], or a sequence of positive numbers up to "
+            f"{_LARGEST_WEIGHT:g}; to leave out roots use root=False."
+        )
 
 
 @documented()
@@ -146,13 +176,33 @@ class ForestPathEncoder(GrownEnsemble):
             """,
             choice("modulo", "mix"),
         ),
+        "root": Parameter(
+            "bool",
+            """
+            Whether roots count among the nodes of a path, in the encoding and in the kernel. All
+            rows share them: without roots, a kernel that is not centered says more of the target.
+            """,
+            flag,
+        ),
+        "depth_weights": Parameter(
+            "float or sequence of float",
+            """
+            Value of a row's entry at a node, by the depth of the node: a number in (0, 1] is a
+            factor from one level to the next, a sequence has the values of the levels from the
+            root on, the last of which is that of all deeper ones. A node counts in the kernel with
+            the square of its value. Leaves alone (`encode="leaf"`) have the value 1.
+            """,
+            check_depth_weights,
+        ),
         "missing": Parameter(
-            '{"random", "spread"}',
+            '{"random", "spread", "learned"}',
             """
             Where a row goes at a node whose value it misses. "random": either way by chance, always
             the same for the same row and seed. "spread": both ways with half the weight each.
+            "learned": to the side on which the split scores better while growing, as forests that
+            predict do.
             """,
-            choice("random", "spread"),
+            choice("random", "spread", "learned"),
         ),
         "oob": Parameter(
             "bool",
@@ -207,6 +257,8 @@ class ForestPathEncoder(GrownEnsemble):
         encode: str = "path",
         n_hash: int | None = None,
         hashing: str = "modulo",
+        root: bool = True,
+        depth_weights: Any = 1.0,
         missing: str = "random",
         oob: bool = False,
         search: str | None = None,
@@ -236,38 +288,47 @@ class ForestPathEncoder(GrownEnsemble):
     ) -> None:
         keep_arguments(self, locals())
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Grow the trees.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            The table: numbers, booleans and strings or categories; missing values are welcome.
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            The table: numbers, booleans and strings or categories; missing values are welcome. A
+            sparse matrix has numbers alone; trees grow on it as on the dense matrix, which is made
+            for the time of the fit.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
             Classes, numbers that are not all whole, or several columns of either; without it trees
             group similar rows of the table itself.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
+        groups : array-like of shape (n_samples,), optional
+            Labels of rows that belong together. Where rows are held out to find the number of trees
+            (`n_estimators="auto"`), those of a group are held out together.
 
         Returns
         -------
         self
             The fitted encoder.
         """
-        self._fit_rows(X, y, sample_weight)
+        self._fit_rows(X, y, sample_weight, groups)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_transform(
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+    ) -> Any:
         """Grow the trees and encode the same rows.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
             The table.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
             The target, as in `fit`.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
+        groups : array-like of shape (n_samples,), optional
+            Labels of rows that belong together, as in `fit`.
 
         Returns
         -------
@@ -276,7 +337,7 @@ class ForestPathEncoder(GrownEnsemble):
             did not see it, and its entries are multiplied by the number of trees over the number of
             those; a row that all trees saw is encoded as `transform` does.
         """
-        matrix, target = self._fit_rows(X, y, sample_weight)
+        matrix, target = self._fit_rows(X, y, sample_weight, groups)
         seen = self._out_of_bag(target) if self.oob else all_trees(len(matrix))
         return self._encode(matrix, seen)
 
@@ -287,7 +348,7 @@ class ForestPathEncoder(GrownEnsemble):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
             The rows, with the columns seen in `fit`.
 
         Returns
@@ -296,11 +357,18 @@ class ForestPathEncoder(GrownEnsemble):
             A column for each node (breadth first in each tree), leaf or bucket. An array where
             scikit-learn's `sparse_interface` says so.
         """
-        matrix = self._read_rows(X)
-        return self._encode(matrix, all_trees(len(matrix)))
+        table = self._read_rows(X)
+        return self._encode(table, all_trees(table.shape[0]))
 
     def kernel(
-        self, X: Any, Z: Any = None, normalize: bool = True, kind: str = "path"
+        self,
+        X: Any,
+        Z: Any = None,
+        normalize: bool = True,
+        kind: str = "path",
+        *,
+        root: bool | None = None,
+        depth_weights: Any = None,
     ) -> npt.NDArray[np.float64]:
         """Measure how much pairs of rows have in common.
 
@@ -311,19 +379,24 @@ class ForestPathEncoder(GrownEnsemble):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples_X, n_features)
+        X : array-like, data frame or sparse matrix of shape (n_samples_X, n_features)
             Rows.
-        Z : array-like or data frame of shape (n_samples_Z, n_features), optional
+        Z : array-like, data frame or sparse matrix of shape (n_samples_Z, n_features), optional
             Other rows; X itself if not given.
         normalize : bool, default=True
             Whether to divide by the root of the product of what both rows have in common with
-            themselves.
+            themselves. A row without any node that counts is similar to none.
         kind : {"path", "leaf", "torkkola"}, default="path"
             What two rows have in common, added up over trees. "path": the nodes on both ways, which
             is the product of their encodings. "leaf": 1 in trees where they reach the same leaf;
             normalised, Breiman's proximity. "torkkola": the nodes on both ways over the number of
             nodes on the longer way; normalised, its mean. With `missing="spread"` all are taken
             from the encodings, and the length of a way is the sum of its squared weights.
+        root : bool, optional
+            Whether roots count; by default, as the encoder's parameter of that name says. The
+            published target alignments agree with those of a kernel without roots.
+        depth_weights : float or sequence of float, optional
+            Weights of levels; by default, as the encoder's parameter of that name says.
 
         Returns
         -------
@@ -342,26 +415,33 @@ class ForestPathEncoder(GrownEnsemble):
         """
         one_of("kind", kind, KINDS)
         flag("normalize", normalize)
+        check_is_fitted(self)
+        paths = self._paths()
+        if root is not None:
+            paths = replace(paths, root=flag("root", root))
+        if depth_weights is not None:
+            check_depth_weights("depth_weights", depth_weights)
+            paths = replace(paths, depth_weights=depth_weights)
         rows = self._read_rows(X)
         others = None if Z is None or Z is X else self._read_rows(Z)
-        return self._paths().share(rows, others, kind, normalize=normalize)
+        return paths.share(rows, others, kind, normalize=normalize)
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the number of the leaf each row reaches in each tree.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
             The rows.
 
         Returns
         -------
         ndarray of shape (n_samples, n_trees)
             Leaf numbers, counted through all trees: the columns of `encode="leaf"`. A missing value
-            goes either way by chance, with `missing="spread"` too.
+            goes either way by chance, with `missing="spread"` too, unless the side is learned.
         """
-        matrix = self._read_rows(X)
-        return self._numbering.rank[self._paths().find_leaves(matrix)]
+        table = self._read_rows(X)
+        return self._numbering.rank[self._paths().find_leaves(table)]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return the condition under which a row reaches each node.
@@ -386,10 +466,97 @@ class ForestPathEncoder(GrownEnsemble):
         names = Namer(self.forest_, self._schema, operators).names(self._numbering)
         if self.encode == "leaf":
             names = names[np.sort(self._numbering.end)]
+        elif not self.root:
+            names = names[self._numbering.parent >= 0]
         return names
+
+    @classmethod
+    def from_forest(
+        cls,
+        forest: Any,
+        *,
+        encode: str = "path",
+        n_hash: int | None = None,
+        hashing: str = "modulo",
+        root: bool = True,
+        depth_weights: Any = 1.0,
+        missing: str = "learned",
+        feature_names: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Return an encoder of the paths through the trees of a fitted model.
+
+        The result is fitted: it encodes rows by the nodes that they pass in the trees of the model,
+        which are copied. `fit` would grow trees of its own.
+
+        Parameters
+        ----------
+        forest : fitted estimator
+            A tree or an ensemble of trees: of scikit-learn, such as `RandomForestClassifier`,
+            `ExtraTreesRegressor`, `GradientBoostingClassifier`, `IsolationForest` or
+            `DecisionTreeClassifier`; of LightGBM, splits of numbers; or one of featurewright. Not
+            scikit-learn's `HistGradientBoosting`, which has no public access to its trees.
+        encode, n_hash, hashing, root, depth_weights, missing, n_jobs
+            Parameters of the encoder. By default a missing value goes to the side that the model
+            has learned for it, as it does in the model.
+        feature_names : sequence of str, optional
+            Names of the columns, in their order; by default those that the model knows.
+        random_state : int, RandomState or None
+            Decides where missing values go with `missing="random"`.
+
+        Returns
+        -------
+        ForestPathEncoder
+            The fitted encoder. Trees are in the order of the model (boosting of several classes:
+            the classes of an iteration one after the other); the nodes of a tree are numbered
+            breadth first.
+
+        Notes
+        -----
+        Values are compared as float32, as scikit-learn's trees do. LightGBM compares in float64: a
+        value that only float64 tells from a threshold may go the other way here.
+
+        Examples
+        --------
+        >>> from featurewright import ForestPathEncoder
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+        >>> encoder = ForestPathEncoder.from_forest(forest)
+        >>> paths, _ = forest.decision_path(X)
+        >>> encoder.transform(X).shape == paths.shape
+        True
+        >>> bool((encoder.transform(X).sum(axis=1) == paths.sum(axis=1)).all())
+        True
+        """
+        grown = copy_trees(forest, feature_names)
+        self = cls(
+            grown.forest.n_trees,
+            encode=encode,
+            n_hash=n_hash,
+            hashing=hashing,
+            root=root,
+            depth_weights=depth_weights,
+            missing=missing,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self._check_parameters()
+        self._schema = grown.schema
+        self.n_features_in_ = grown.schema.n_columns
+        if grown.schema.given_names:
+            self.feature_names_in_ = np.array(grown.schema.names, dtype=object)
+        self._construction = self._plan(None) if grown.construction is None else grown.construction
+        self._seed = self._draw_seed()
+        self.history_ = []
+        self._keep_forest(grown.forest, tree_seeds(self._seed, 0, grown.forest.n_trees))
+        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
@@ -403,14 +570,28 @@ class ForestPathEncoder(GrownEnsemble):
         if self.oob and not self.bootstrap:
             raise ValueError("oob=True needs bootstrap=True: else every tree sees every row.")
 
+    def _read_table(self, X: Any) -> tuple[npt.NDArray[np.float32], Any]:
+        if not is_sparse(X):
+            return super()._read_table(X)
+        table, self._schema = read_sparse(self, X)
+        return as_dense(table), self._wanted_operators()
+
+    def _read_rows(self, X: Any) -> Any:
+        """Read rows to be encoded: a matrix of float32, or a sparse table."""
+        if not is_sparse(X):
+            return super()._read_rows(X)
+        check_is_fitted(self)
+        return read_sparse(self, X, self._schema)[0]
+
     def _fit_rows(
-        self, X: Any, y: Any, sample_weight: Any
+        self, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> tuple[npt.NDArray[np.float32], Target]:
         """Grow the trees and number their nodes; return the table and the target as read."""
         self._check_parameters()
         matrix, operators = self._read_table(X)
+        labels = check_groups(groups, len(matrix))
         target, scoring, n_values = self._read_target(y, sample_weight, matrix)
-        scoring = {**scoring, "missing_both": 1}
+        scoring = {**scoring, "missing_both": int(self.missing != "learned")}
         job = self._make_job(matrix, target, scoring, operators, leaf="nothing", n_values=n_values)
         self._seed = self._draw_seed()
         started = time.monotonic()
@@ -418,19 +599,23 @@ class ForestPathEncoder(GrownEnsemble):
         with compilation_notice():
             n_trees = self.n_estimators
             if isinstance(n_trees, str):
-                n_trees = self._enough_trees(job)
+                n_trees = self._enough_trees(job, labels)
             # At least one tree is grown, however little time is left.
             left = self.max_time and max(1e-3, self.max_time - (time.monotonic() - started))
             seeds = tree_seeds(self._seed, 0, n_trees)
             with progress(n_trees, self._title, verbose=self.verbose) as on_done:
                 trees = self._grow_trees(job, seeds, on_done, Halt(left))
-        self.forest_: Forest = join(trees)
-        self._numbering = number_forest(self.forest_)
-        self._salts = np.array(seeds[: self.forest_.n_trees], np.uint64)
-        self.n_estimators_ = self.forest_.n_trees
-        self.n_nodes_ = len(self.forest_.left)
-        self.feature_importances_ = column_importances(self.forest_, self._schema.n_columns)
+        self._keep_forest(join(trees), seeds)
         return matrix, target
+
+    def _keep_forest(self, forest: Forest, seeds: list[int]) -> None:
+        """Keep the trees, number their nodes, and keep what decides where missing values go."""
+        self.forest_: Forest = forest
+        self._numbering = number_forest(forest)
+        self._salts = np.array(seeds[: forest.n_trees], np.uint64)
+        self.n_estimators_ = forest.n_trees
+        self.n_nodes_ = len(forest.left)
+        self.feature_importances_ = column_importances(forest, self._schema.n_columns)
 
     def _read_target(
         self, y: Any, sample_weight: Any, matrix: npt.NDArray[np.float32]
@@ -453,9 +638,10 @@ class ForestPathEncoder(GrownEnsemble):
         target, scoring = sum_target(columns.T, weights, n_rows)
         return target, scoring, len(target.sums)
 
-    def _enough_trees(self, job: Job) -> int:
+    def _enough_trees(self, job: Job, groups: npt.NDArray[Any] | None) -> int:
         """Return the number of trees after which the kernel of held-out rows hardly changes."""
-        held, weights = hold_out(job.target.weights, self.validation_fraction, self._seed)
+        share, seed = self.validation_fraction, self._seed
+        held, weights = hold_out(job.target.weights, share, seed, groups)
         job = replace(job, target=job.target._replace(weights=weights))
         convergence = Convergence(np.ascontiguousarray(job.matrix[held]))
         halt = Halt(self.max_time and self.max_time / 2)  # the rest is for the final trees
@@ -481,9 +667,16 @@ class ForestPathEncoder(GrownEnsemble):
         self, forest: Forest, numbering: Numbering, salts: npt.NDArray[np.uint64]
     ) -> ForestPaths:
         """Return the paths of rows through trees, with the parameters of the encoder."""
-        users = self._construction.compiled.functions(np.float32)
-        spread = self.missing == "spread"
-        return ForestPaths(forest, numbering, users, salts, spread, self.n_jobs)
+        return ForestPaths(
+            forest,
+            numbering,
+            self._construction.compiled.functions(np.float32),
+            salts if self.missing != "learned" else _NO_SALTS,
+            spread=self.missing == "spread",
+            root=self.root,
+            depth_weights=self.depth_weights,
+            n_jobs=self.n_jobs,
+        )
 
     def _paths(self) -> ForestPaths:
         """Return the paths of rows through the fitted trees."""
@@ -492,18 +685,19 @@ class ForestPathEncoder(GrownEnsemble):
 
     # Encoding -----------------------------------------------------------------------------------
 
-    def _encode(self, matrix: npt.NDArray[np.float32], seen: Seen) -> Any:
+    def _encode(self, table: Any, seen: Seen) -> Any:
         """Return the encoding of rows through the trees that are used for each."""
-        paths, only_leaves = self._paths(), self.encode == "leaf"
-        source = paths.source(matrix, seen, only_leaves=only_leaves)
+        paths, n_rows = self._paths(), table.shape[0]
+        layout = paths.layout(only_leaves=self.encode == "leaf")
+        source = paths.source(table, layout, seen)
         if self.n_hash is None:
-            n_columns = paths.n_columns(only_leaves=only_leaves)
-            parts = write_rows(source, len(matrix), n_columns, self.n_jobs)
+            n_columns = layout.n_columns
+            parts = write_rows(source, n_rows, n_columns, self.n_jobs)
         else:
             n_columns, mixes = int(self.n_hash), self.hashing == "mix"
-            parts = write_hashed(source, len(matrix), n_columns, self.n_jobs, mixes=mixes)
+            parts = write_hashed(source, n_rows, n_columns, self.n_jobs, mixes=mixes)
         starts, indices, data = parts
-        encoding = sparse_container()((data, indices, starts), shape=(len(matrix), n_columns))
+        encoding = sparse_container()((data, indices, starts), shape=(n_rows, n_columns))
         encoding.has_canonical_format = True
         return encoding
 
@@ -520,9 +714,16 @@ class ForestPathEncoder(GrownEnsemble):
 
 
 def hold_out(
-    weights: npt.NDArray[np.float32], share: float, seed: int
+    weights: npt.NDArray[np.float32],
+    share: float,
+    seed: int,
+    groups: npt.NDArray[Any] | None = None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """Return rows drawn to be held out, and the weights with zeros for them."""
+    """Return rows drawn to be held out, and the weights with zeros for them.
+
+    The rows of a group are held out together: all of them have no weight, and of more than can be
+    compared some are returned.
+    """
     rows = np.flatnonzero(weights > 0)
     if len(rows) < _LEAST_ROWS:
         raise ValueError(
@@ -530,9 +731,23 @@ def hold_out(
             f"{len(rows)}: pass a number of trees."
         )
     count = int(np.clip(round(share * len(rows)), 2, min(MAX_HELD_OUT, len(rows) - 2)))
-    held = np.sort(np.random.RandomState(seed).permutation(rows)[:count])
+    random = np.random.RandomState(seed)
+    if groups is None:
+        out = held = np.sort(random.permutation(rows)[:count])
+    else:
+        _, codes, sizes = np.unique(groups[rows], return_inverse=True, return_counts=True)
+        if len(sizes) < 2:
+            raise ValueError(
+                'n_estimators="auto" holds out the rows of whole groups, but all rows are of one '
+                "group: pass a number of trees."
+            )
+        order = random.permutation(len(sizes))
+        n_groups = int(np.searchsorted(np.cumsum(sizes[order]), count)) + 1
+        chosen = order[: min(n_groups, len(sizes) - 1)]
+        out = rows[np.isin(codes, chosen)]
+        held = np.sort(random.permutation(out)[:MAX_HELD_OUT])
     rest = weights.copy()
-    rest[held] = 0.0
+    rest[out] = 0.0
     return held, rest
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from featurewright.engine.forest import Forest, over_rows
 from featurewright.engine.path_kernel import number_depth_first
 from featurewright.engine.paths import number_breadth_first
 
-_BLOCK = 512  # rows whose paths are written tree by tree
+_BLOCK = 8192  # rows whose paths are written tree by tree; each block reads all trees anew
 _FOLDED_ROWS = 256  # rows whose paths are written in full before they are put into buckets
 
 # Starts of the rows, column numbers and values of a sparse matrix.
@@ -89,6 +90,104 @@ def number_forest(forest: Forest) -> Numbering:
     )
 
 
+def level_weights(root: bool, depth_weights: Any, n_levels: int) -> npt.NDArray[np.float64]:
+    """Return the value of an entry at each depth.
+
+    Parameters
+    ----------
+    root : bool
+        Whether roots count; else their value is 0.
+    depth_weights : float or sequence of float
+        A factor from one level to the next, or the values of the levels from the root on, the last
+        of which is that of all deeper ones.
+    n_levels : int
+        Number of levels.
+    """
+    if isinstance(depth_weights, Real):
+        weights = np.power(float(depth_weights), np.arange(n_levels), dtype=np.float64)
+    else:
+        given = np.array(list(depth_weights), np.float64)
+        weights = given[np.minimum(np.arange(n_levels), len(given) - 1)]
+    if not root:
+        weights[:1] = 0.0
+    return weights
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The columns of an encoding.
+
+    Attributes
+    ----------
+    number : ndarray of int32
+        By node of the forest: its column, -1 if it has none.
+    parent : ndarray of int32
+        By column: the column of the parent of its node, where that has one.
+    end, length : ndarray of int32
+        By leaf of the forest: the last column of its path, and how many columns the path has.
+    values : ndarray of float32
+        The value of a node's entry by its depth.
+    n_columns : int
+        How many there are.
+    only_leaves, root : bool
+        Whether leaves alone have columns; whether roots have.
+    """
+
+    number: npt.NDArray[np.int32]
+    parent: npt.NDArray[np.int32]
+    end: npt.NDArray[np.int32]
+    length: npt.NDArray[np.int32]
+    values: npt.NDArray[np.float32]
+    n_columns: int
+    only_leaves: bool
+    root: bool
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether all entries of a row have the same value."""
+        return self.only_leaves or bool(np.all(self.values[not self.root :] == 1.0))
+
+
+def lay_out(
+    forest: Forest,
+    numbering: Numbering,
+    *,
+    only_leaves: bool,
+    root: bool = True,
+    depth_weights: Any = 1.0,
+) -> Layout:
+    """Return the columns of an encoding; with leaves alone, each has one and its value is 1."""
+    n_levels = int(forest.depth.max()) + 1
+    number, parent = numbering.number, numbering.parent
+    end, length, n_columns = numbering.end, numbering.length, len(forest.left)
+    values = level_weights(root, depth_weights, n_levels)
+    if only_leaves:
+        leaves = np.maximum(-1 - forest.left, 0)
+        number = np.where(forest.left < 0, numbering.rank[leaves], np.int32(-1))
+        end, length, n_columns = numbering.rank, np.ones_like(length), forest.n_leaves
+        values = np.ones(n_levels)
+    elif not root:
+        # Tree t has t + 1 roots before its other nodes.
+        sizes = np.diff(np.append(forest.roots, n_columns))
+        before = np.repeat(np.arange(1, len(sizes) + 1, dtype=np.int32), sizes)
+        is_root = np.isin(np.arange(n_columns), forest.roots)  # nodes and numbers of a tree agree
+        number = np.where(is_root, np.int32(-1), number - before)
+        parent = np.maximum(parent - before, 0)[~is_root].astype(np.int32)
+        end = end - before[end]
+        length = length - 1
+        n_columns -= len(sizes)
+    return Layout(
+        number=number,
+        parent=parent,
+        end=end,
+        length=length,
+        values=values.astype(np.float32),
+        n_columns=n_columns,
+        only_leaves=only_leaves,
+        root=root,
+    )
+
+
 @dataclass(frozen=True)
 class Seen:
     """Through which trees each row is encoded, and by what factor.
@@ -130,20 +229,10 @@ class Source(Protocol):
 class LeafSource:
     """Encodings of rows that reach one leaf in each tree."""
 
-    def __init__(
-        self,
-        leaves: npt.NDArray[np.int32],
-        numbering: Numbering,
-        seen: Seen,
-        *,
-        only_leaves: bool,
-    ) -> None:
-        self.leaves, self.seen, self.parent = leaves, seen, numbering.parent
-        self.length, self.end = numbering.length, numbering.end
-        if only_leaves:
-            self.length, self.end = np.ones_like(numbering.length), numbering.rank
+    def __init__(self, leaves: npt.NDArray[np.int32], layout: Layout, seen: Seen) -> None:
+        self.leaves, self.layout, self.seen = leaves, layout, seen
         # The columns of the leaves of all trees can be written over the leaves.
-        whole = only_leaves and not seen.used.size
+        whole = layout.only_leaves and not seen.used.size
         self.is_result = whole and leaves.size <= np.iinfo(np.int32).max
 
     def as_result(self) -> Rows:
@@ -151,13 +240,14 @@ class LeafSource:
         n_trees = self.leaves.shape[1]
         for first in range(0, len(self.leaves), _FOLDED_ROWS):  # not a second array at a time
             some = slice(first, first + _FOLDED_ROWS)
-            self.leaves[some] = self.end[self.leaves[some]]
+            self.leaves[some] = self.layout.end[self.leaves[some]]
         starts = np.arange(0, self.leaves.size + 1, n_trees, dtype=np.int32)
         return starts, self.leaves.reshape(-1), np.repeat(self.seen.scale, n_trees)
 
     def count(self, first: int, last: int, counts: npt.NDArray[np.int64]) -> None:
         """Add up the lengths of each row's paths."""
-        kernels.count_paths(self.leaves, self.seen.used, first, last, self.length, counts)
+        length = self.layout.length
+        kernels.count_paths(self.leaves, self.seen.used, first, last, length, counts)
 
     def write(
         self,
@@ -168,20 +258,14 @@ class LeafSource:
         data: npt.NDArray[np.float32],
     ) -> None:
         """Write each row's paths."""
-        kernels.write_paths(
-            self.leaves,
-            self.seen.used,
-            first,
-            last,
-            self.length,
-            self.end,
-            self.parent,
-            starts,
-            self.seen.scale,
-            np.empty(_BLOCK, np.int64),
-            indices,
-            data,
-        )
+        layout, where = self.layout, (self.leaves, self.seen.used, first, last)
+        cursors = np.empty(min(_BLOCK, max(1, last - first)), np.int64)
+        tree = (layout.length, layout.end, layout.parent)
+        kernels.write_paths(*where, *tree, starts, self.seen.scale, cursors, indices, data)
+        if not layout.is_binary:
+            # The first node of a path is the root, or its child where roots have no column.
+            values = layout.values if layout.root else layout.values[1:]
+            kernels.write_level_values(*where, layout.length, starts, self.seen.scale, values, data)
 
 
 class SpreadSource:
@@ -192,17 +276,13 @@ class SpreadSource:
         matrix: npt.NDArray[np.float32],
         forest: Forest,
         users: UserFunctions,
-        numbering: Numbering,
+        layout: Layout,
         seen: Seen,
-        *,
-        only_leaves: bool,
     ) -> None:
         self.matrix, self.users, self.seen = matrix, users, seen
-        columns = numbering.number
-        if only_leaves:
-            leaves = np.maximum(-1 - forest.left, 0)
-            columns = np.where(forest.left < 0, numbering.rank[leaves], np.int32(-1))
-        self.branches = kernels.Branches(forest.roots, forest.packed, forest.programs, columns)
+        self.branches = kernels.Branches(
+            forest.roots, forest.packed, forest.programs, layout.number, layout.values
+        )
         self.largest = int(np.diff(np.append(forest.roots, len(forest.left))).max())
 
     def _front(self) -> kernels.Front:

@@ -9,11 +9,12 @@ from featurewright.tables.read import (
     learn_schema,
 )
 from featurewright.tables.schema import EncodedTable, Schema, check_input_names
-from featurewright.tables.sparse import is_sparse, read_sparse
+from featurewright.tables.sparse import as_dense, dense_blocks, is_sparse, read_sparse
 from featurewright.tables.targets import (
     ClassTarget,
     MultiTarget,
     apply_class_weight,
+    check_groups,
     check_length,
     check_weights,
     holds_numbers,
@@ -29,10 +30,13 @@ __all__ = [
     "Schema",
     "apply_class_weight",
     "apply_table",
+    "as_dense",
+    "check_groups",
     "check_input_names",
     "check_length",
     "check_range",
     "check_weights",
+    "dense_blocks",
     "encode",
     "fit_table",
     "holds_numbers",

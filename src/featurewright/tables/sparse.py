@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from featurewright.expressions.domains import Domain
 from featurewright.expressions.opcodes import FLOAT_MAX
 from featurewright.tables.columns import out_of_range
 from featurewright.tables.schema import Schema, generated_names
+
+_BLOCK_CELLS = 2**24  # of the dense part of a sparse table: 64 MB
 
 
 def read_sparse(
@@ -83,6 +86,54 @@ def _check_stored(matrix: Any) -> None:
             "there: fill it, or pass a dense table, which may have missing values."
         )
     raise ValueError(out_of_range(f"x{column}", "infinity" if np.isinf(value) else f"{value:g}"))
+
+
+def as_dense(matrix: Any) -> NDArray[np.float32]:
+    """Return the rows of a sparse table as a dense matrix of float32.
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array
+        What `read_sparse` returned, or some of its rows.
+
+    Returns
+    -------
+    ndarray of float32
+        In the order of rows.
+
+    Examples
+    --------
+    >>> as_dense(sparse.csr_array([[0.0, 2.0]]))
+    array([[0., 2.]], dtype=float32)
+    """
+    dense: NDArray[np.float32] = matrix.astype(np.float32).toarray(order="C")
+    return dense
+
+
+def dense_blocks(matrix: Any) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Return the rows of a sparse table as dense blocks of limited size.
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array in CSR form
+        What `read_sparse` returned.
+
+    Yields
+    ------
+    first : int
+        Number of the first row of a block.
+    block : ndarray of float32
+        Its rows.
+
+    Examples
+    --------
+    >>> [(first, block.shape) for first, block in dense_blocks(sparse.csr_array((5, 2)))]
+    [(0, (5, 2))]
+    """
+    n_rows, n_columns = matrix.shape
+    step = max(1, _BLOCK_CELLS // max(1, n_columns))
+    for first in range(0, n_rows, step):
+        yield first, as_dense(matrix[first : first + step])
 
 
 def is_sparse(X: Any) -> bool:

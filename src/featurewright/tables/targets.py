@@ -249,6 +249,42 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     return weights
 
 
+def check_groups(groups: Any, n_rows: int) -> NDArray[Any] | None:
+    """Return the groups as an array; refuse a wrong number of them, and missing ones.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_rows,) or None
+        A label for each row; rows with the same label belong together.
+    n_rows : int
+        Number of rows of the table.
+
+    Returns
+    -------
+    ndarray or None
+        The labels.
+
+    Examples
+    --------
+    >>> check_groups([1, 1, 2], 3)
+    array([1, 1, 2])
+    """
+    if groups is None:
+        return None
+    labels = as_array(groups, "groups")
+    if len(labels) != n_rows or labels.ndim != 1:
+        raise ValueError(
+            f"groups has {len(labels)} entries, but X has {n_rows} rows: pass one group for each "
+            "row."
+        )
+    missing = sum(map(is_missing, labels.tolist()))
+    if missing:
+        raise ValueError(
+            f"groups is missing in {missing} rows: fill it, or give such rows groups of their own."
+        )
+    return labels
+
+
 def apply_class_weight(
     class_weight: Mapping[Any, float] | str | None,
     target: ClassTarget,
