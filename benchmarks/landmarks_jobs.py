@@ -32,11 +32,6 @@ def job(name: str, split: int, params: dict[str, Any], n_jobs: int) -> Settings:
     }
 
 
-def published_splits(name: str) -> int:
-    """Give the number of splits that the published errors of a set are means of."""
-    return 20 if name in ("image", "splice") else 100
-
-
 def errors(store: Store, jobs: list[Settings]) -> np.ndarray:
     """Return the errors of a cell in %."""
     return 100 * column(store, jobs, "error")

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from c45 import C45, SubspaceC45
 from data import load
-from landmarks_jobs import Cells, errors, job, params_of, published_splits
-from landmarks_published import PUBLISHED, SETS, WIDTHS
+from landmarks_jobs import Cells, errors, job, params_of
+from landmarks_published import PUBLISHED, SETS, WIDTHS, published_splits
 from runner import NO_VALUE, Store, markdown_table, mean_and_error, show, tally
 from significance import beside_published, noise_of_both, t_test
 

@@ -2,17 +2,19 @@
 
 Boundaries in the unit square, Rätsch's thirteen sets, the number of landmarks, and kernels that do
 not fit the data. The publication has 10 runs of the boundaries and 100 splits of most sets:
-``--full`` takes 10 of each (the data folder holds that many of most). The default is a short run.
+``--full`` takes 10 of each (the data folder holds that many of most), ``--published`` 100, or 20 of
+image and splice. The default is a short run. A run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from typing import Any
 
 import numpy as np
 from data import Dataset, load, manifest, present, raetsch_split
-from landmarks_jobs import Cells, errors, job, params_of, published_splits
+from landmarks_jobs import Cells, errors, job, params_of
 from landmarks_plots import boundary_plot
 from landmarks_published import (
     BOUNDARIES,
@@ -23,6 +25,7 @@ from landmarks_published import (
     SIZES,
     STUDY,
     WIDTHS,
+    published_splits,
 )
 from landmarks_rules import ESTIMATORS, rule_cells, rules_section, worse_sentence
 from pages import add_size_options, image, settle_page, settle_sizes, shown
@@ -94,7 +97,8 @@ def work(settings: Settings) -> Values:
     else:
         dataset = load(f"raetsch_{name}")
         train, test = raetsch_split(dataset, split)
-    params = dict(settings["params"])
+    # The published widths are for the columns as they are.
+    params = {"scale": False} | settings["params"]
     if params.get("kernel") in FUNCTIONS:
         params["kernel"] = FUNCTIONS[params["kernel"]]
     if params.get("estimator") in ESTIMATORS:
@@ -132,9 +136,9 @@ def plan(options: argparse.Namespace) -> dict[str, Cells]:
     }
     study: Cells = {}
     for name in STUDY:
-        for size in SIZES:
+        for size in (*SIZES, "auto"):
             params = params_of("kernel only", width=WIDTHS[name])
-            params |= {} if size == 10 else {"n_landmarks": size}
+            params |= {} if size == SIZES[0] else {"n_landmarks": size}
             study[str(size), name] = [job(name, s, params, jobs) for s in range(options.studies)]
     robust: Cells = {}
     for name in ROBUST_SETS:
@@ -199,10 +203,12 @@ def study_table(store: Store, cells: Cells) -> str:
                 beside(store, cells[str(size), name], figure)
                 for size, figure in zip(SIZES, figures, strict=True)
             ),
+            show(errors(store, cells["auto", name]), 1),
         ]
         for name, figures in STUDY.items()
     ]
-    return markdown_table(["ours (published)", *(f"{size} landmarks" for size in SIZES)], rows)
+    head = ["ours (published)", *(f"{size} landmarks" for size in SIZES), '"auto"']
+    return markdown_table(head, rows)
 
 
 def robust_table(store: Store, tables: dict[str, Cells], studies: int) -> str:
@@ -276,7 +282,8 @@ def robust_sentences(store: Store, tables: dict[str, Cells], studies: int) -> li
 def report(store: Store, tables: dict[str, Cells], options: argparse.Namespace) -> str:
     """Write everything as Markdown."""
     stored = {n: manifest().get(f"raetsch_{n}", {}).get("n_splits_available", 0) for n in SETS}
-    short = [f"{name} {count}" for name, count in stored.items() if count < options.splits]
+    asked = {name: min(options.splits, published_splits(name)) for name in SETS}
+    short = [f"{name} {count}" for name, count in stored.items() if count < asked[name]]
     drawn = (
         f"as far as they are stored, the others drawn at random in the same sizes (stored: "
         f"{', '.join(short)})"
@@ -314,7 +321,8 @@ with the set's own width. The splits are the published ones, {drawn}.
 {rules_section(store, tables["sets"], tables["rules"], options.rules)}
 ## Number of landmarks, kernel features alone
 
-Splits: {options.studies}.
+Splits: {options.studies}. "auto" is `n_landmarks="auto"`, which chooses among these on held-out
+training rows.
 
 {study_table(store, tables["study"])}
 
@@ -341,12 +349,21 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_size_options(parser, "a short run", "10 splits of everything: hours")
+    parser.add_argument(
+        "--published",
+        action="store_true",
+        help="as many splits as published, 100 or 20: days; set by set with --sets",
+    )
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS, metavar="SET")
     parser.add_argument("--runs", type=int, help="runs of the unit square")
     parser.add_argument("--splits", type=int, help="splits of the sets")
     parser.add_argument("--rules", type=int, help="splits with the published program's trees")
     parser.add_argument("--studies", type=int, help="splits of the two studies")
     add_common_options(parser)
     options = parser.parse_args()
+    if options.published and options.splits is None:
+        options.splits = max(map(published_splits, SETS))
+        options.max_minutes = options.max_minutes or math.inf
     settle_sizes(
         options,
         runs=(3, 10),
@@ -359,11 +376,12 @@ def main() -> None:
     there, missing = present(f"raetsch_{name}" for name in SETS)
     store = Store("papers_landmarks", options.reuse)
     tables = plan(options)
-    # Cells of a missing set stay empty.
+    # Cells of a set that is missing or not asked for stay empty.
     jobs = [
         job
         for job in in_rounds(tables)
-        if job["set"] in BOUNDARIES or f"raetsch_{job['set']}" in there
+        if job["set"] in BOUNDARIES
+        or (job["set"] in options.sets and f"raetsch_{job['set']}" in there)
     ]
     problems = missing + run(store, jobs, max_minutes=options.max_minutes, work=work)
     # Which cells are worse than published is known only now.

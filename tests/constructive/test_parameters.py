@@ -12,6 +12,7 @@ RIGHT = {
     "operators": [(), [], "mul", ("and",), {"mul": 1}.keys()],
     "sampling": ["symbol", "kind"],
     "max_features": [0, 1, 99, 0.5, 1.0, "sqrt", "log2", "all", None],
+    "min_side_share": [0.0, 0.1, 0.5],
     "max_depth": [1, None, np.int64(3), 10**6, 2**40, 10**30],
     "min_samples_split": [2, 0.5, 1.0, 10**9],
     "min_samples_leaf": [1, 0.3, 10**9, 10**30],

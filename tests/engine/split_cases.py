@@ -110,7 +110,8 @@ class Case:
             )
         else:
             fits = self.node.n_stats == 1 and settings["criterion"] == SQUARES
-        return bool(fits and settings["min_rows"] == 1 and settings["min_weight"] <= 0)
+        limited = settings["min_rows"] > 1 or settings["min_weight"] > 0
+        return bool(fits and not limited and not settings["side_share"])
 
     def sampled_values(self) -> np.ndarray:
         """Return the smallest value and those of a few rows, one of every stratum."""

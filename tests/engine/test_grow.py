@@ -143,6 +143,7 @@ CONFIGS = {
     "shallow": {"n_raw": 5, "max_depth": 3},
     "large leaves": {"budget": 20, "n_raw": 1, "min_rows": 15, "min_split": 40},
     "heavy leaves": {"n_raw": 5, "min_weight": 10.0, "min_rows": 3},
+    "a share of each node": {"n_raw": 5, "side_share": 0.05},
     "stump": {"budget": 10, "max_depth": 1},
     "root only": {"n_raw": 5, "max_depth": 0},
 }
@@ -243,7 +244,10 @@ def plain_case(seed: int, criterion: int, **values):
 
 
 @loop_over("criterion", [INFORMATION, GINI, SQUARES])
-@loop_over("values", [{}, {"min_rows": 3}, {"min_weight": 4.0}, {"min_split": 6}])
+@loop_over(
+    "values",
+    [{}, {"min_rows": 3}, {"min_weight": 4.0}, {"min_split": 6}, {"side_share": 0.2}],
+)
 def test_every_split_of_a_plain_tree_is_the_best_one(criterion, values):
     for seed in range(12):
         columns, target, settings, sums = plain_case(seed, criterion, **values)
@@ -263,6 +267,28 @@ def test_every_split_of_a_plain_tree_is_the_best_one(criterion, values):
             else:
                 too_small = len(rows) < settings["min_split"]
                 assert pure or too_small or expected == -np.inf
+
+
+def test_a_node_is_a_leaf_where_no_gain_pays_for_its_threshold():
+    n_splits = n_unpaid = 0
+    for seed in range(12):
+        columns, target, settings, sums = plain_case(seed, INFORMATION, cut_cost=1)
+        tree = grow(columns, target, settings, seed=seed)
+        for node in range(len(tree.left)):
+            rows = tree.rows(node)
+            here = naive_split.Sums(sums.statistics[:, rows], sums.weights[rows])
+            best = max(
+                naive_split.best(x, here, settings, tests=naive_split.thresholds(x))[0]
+                for x in columns[:, rows]
+            )
+            assert (tree.left[node] >= 0) == (best > 0)
+            n_splits += best > 0
+            n_unpaid += best <= 0 and len(np.unique(target.codes[rows])) > 1
+            if best > 0:  # the gain of a node is that of its rows, before the cost
+                paid = tree.gain[node] - best
+                assert -1e-4 <= paid <= np.log2(len(rows)) + 1e-4
+    assert n_splits > 3
+    assert n_unpaid > 3
 
 
 @pytest.mark.parametrize(

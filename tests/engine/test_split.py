@@ -22,10 +22,14 @@ from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 from tests.naive.streams import Stream
 
 from featurewright.engine.buffers import MAX_BINS, MAX_EXACT_ROWS, SPARSE_MIN_STATISTICS
+from featurewright.engine.criteria import INFORMATION
 from featurewright.engine.split import refine_threshold, score_values
 
 limits = st.sampled_from(
-    [{}, {"min_rows": 2}, {"min_rows": 6}, {"min_weight": 4.0}, {"min_rows": 3, "min_weight": 9.0}]
+    [
+        *({}, {"min_rows": 2}, {"min_rows": 6}, {"min_weight": 4.0}, {"side_share": 0.1}),
+        {"min_rows": 3, "min_weight": 9.0},
+    ]
 )
 criteria = st.sampled_from(CLASS_CRITERIA + SUM_CRITERIA)
 seeds = st.integers(0, 10**6)
@@ -47,6 +51,28 @@ def test_best_threshold_of_few_rows_is_the_best_of_all(
     l2 = l2 if criterion in SUM_CRITERIA else 0.0
     case = Case(seed, n, criterion, missing=missing, whole=whole, kind=kind, l2=l2, **limits)
     check_best(case, case.sampled_values() if case.takes_fast_path else naive.thresholds(case.x))
+
+
+@given(
+    seed=seeds,
+    n=st.sampled_from([3, 10, MAX_EXACT_ROWS, MAX_EXACT_ROWS + 1, 200]),
+    limits=limits,
+    kind=st.sampled_from(["number", "ties", "2"]),
+    many=st.booleans(),
+)
+def test_a_threshold_costs_the_bits_that_name_it(*, seed, n, limits, kind, many):
+    case = Case(seed, n, INFORMATION, kind=kind, cut_cost=1, **limits)
+    case.state["many_thresholds"] = int(many)
+    drawn = case.sampled_values()
+    actual = case.score()
+    if n <= MAX_EXACT_ROWS:
+        tests = naive.thresholds(case.x)
+    elif many:
+        tests = naive.between_bins(case.x, case.node.buffers.scratch.codes[:n].astype(np.int64))
+    else:
+        tests = np.unique(drawn)
+    expected, _ = naive.best(case.x, case.sums, case.settings, tests=tests)
+    assert actual == expected or abs(actual - expected) <= case.slack(expected)
 
 
 @given(

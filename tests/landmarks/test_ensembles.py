@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -23,6 +27,7 @@ from featurewright import (
     KernelFeatureEnsembleRegressor,
 )
 from featurewright.datasets import make_ringnorm, make_unit_square
+from featurewright.landmarks.ensembles import HAVE_BOOTSTRAPS
 from featurewright.landmarks.runs import METHODS
 
 X, Y = make_ringnorm(500, random_state=0)
@@ -292,9 +297,99 @@ def test_weights_for_a_learner_that_takes_none():
         regressor(KNeighborsRegressor()).fit(X, NUMBERS, np.ones(500))
 
 
-def test_several_targets_are_refused():
-    two = np.column_stack([Y, Y])
-    with pytest.raises(ValueError, match="one column of classes is expected"):
-        classifier().fit(X, two)
-    with pytest.raises(ValueError, match="y has 2 columns, but one column of numbers"):
-        regressor().fit(X, two * 1.5)
+LABELS = np.column_stack([Y, X[:, 0] > 0, (X[:, 1] > 0) ^ (X[:, 2] > 0)]).astype(int)
+NAMES = np.column_stack([np.array(["a", "b"])[Y], np.digitize(X[:, 0], [-0.5, 0.5]).astype(str)])
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "adaboost"])
+@pytest.mark.parametrize("y", [LABELS, NAMES], ids=["labels", "classes"])
+def test_several_columns_of_classes(method, y):
+    model = classifier(method=method).fit(X[TRAIN], y[TRAIN])
+    shares = model.predict_proba(X[TEST])
+    assert [block.shape for block in shares] == [(200, len(set(column))) for column in y.T]
+    assert_allclose(np.hstack(shares).sum(axis=1), y.shape[1])
+    found = model.predict(X[TEST])
+    assert np.mean(found[:, 0] == y[TEST][:, 0]) > 0.85
+    assert found.dtype.kind == y.dtype.kind
+    assert_array_equal(model.predict(X[300:301]), found[:1])
+
+
+@pytest.mark.parametrize("method", NUMBER_METHODS)
+def test_several_columns_of_numbers(method):
+    y = np.column_stack([NUMBERS, 100 * X[:, 0]])
+    model = regressor(method=method, landmarks="class").fit(X[TRAIN], y[TRAIN])
+    assert model.predict(X[TEST]).shape == (200, 2)
+    assert model.score(X[TEST], y[TEST]) > 0.3
+
+
+@pytest.mark.parametrize(
+    "member", [DecisionTreeClassifier(max_depth=5), RidgeClassifier(), MLPClassifier((2,))]
+)
+def test_members_of_several_labels(member):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = classifier(member, method="bagging", n_estimators=4).fit(X[TRAIN], LABELS[TRAIN])
+    assert_allclose(np.hstack(model.predict_proba(X[TEST])).sum(axis=1), 3.0)
+    assert model.predict(X[TEST]).shape == (200, 3)
+
+
+def test_several_targets_are_refused_where_members_take_one():
+    with pytest.raises(ValueError, match=r"adaboost.* takes one column of classes"):
+        classifier(method="adaboost").fit(X, LABELS)
+    with pytest.raises(ValueError, match="LogisticRegression takes one"):
+        classifier(LogisticRegression()).fit(X, LABELS)
+    with pytest.raises(ValueError, match="class_weight is not supported for several targets"):
+        classifier(class_weight="balanced").fit(X, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("member", "method"),
+    [(None, m) for m in HAVE_BOOTSTRAPS] + [(DecisionTreeClassifier(), "bagging")],
+)
+def test_out_of_bag(member, method):
+    model = classifier(member, method=method, n_estimators=60, oob_score=True)
+    model.fit(X[TRAIN], Y[TRAIN])
+    assert model.oob_score_ == pytest.approx(model.score(X[TEST], Y[TEST]), abs=0.06)
+    hits = model.oob_decision_function_.argmax(axis=1) == Y[TRAIN]
+    assert model.oob_score_ == hits.mean()
+    three = clone(model).set_params(n_jobs=3).fit(X[TRAIN], Y[TRAIN])
+    assert_array_equal(three.oob_decision_function_, model.oob_decision_function_)
+
+
+def test_out_of_bag_of_numbers_and_of_several_targets():
+    model = regressor(n_estimators=60, oob_score=True).fit(X[TRAIN], NUMBERS[TRAIN])
+    assert model.oob_score_ == pytest.approx(model.score(X[TEST], NUMBERS[TEST]), abs=0.15)
+    assert model.oob_prediction_.shape == (300,)
+    several = classifier(oob_score=True).fit(X[TRAIN], LABELS[TRAIN])
+    assert several.oob_decision_function_.shape == (300, 6)
+    assert several.oob_score_ > 0.6
+
+
+def test_out_of_bag_needs_bootstraps():
+    for method in ("kernel_only", "random_subspace", "adaboost"):
+        with pytest.raises(ValueError, match="needs members that see rows drawn"):
+            classifier(method=method, oob_score=True).fit(X, Y)
+    with pytest.warns(UserWarning, match="saw every row"):
+        classifier(oob_score=True, n_estimators=1).fit(X[:1], Y[:1])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_importances(method):
+    y = (X[:, 3] > 0).astype(int)
+    model = classifier(method=method).fit(X, y)
+    found = model.feature_importances_
+    assert found.shape == (20,)
+    assert found.sum() + model.kernel_importance_ == pytest.approx(1.0)
+    if method == "kernel_only":
+        assert not found.any()
+    else:
+        assert found.argmax() == 3
+
+
+def test_importances_of_labels_and_of_other_members():
+    frame = pd.DataFrame({"colour": np.array(["r", "g", "b"])[np.arange(500) % 3], "x": X[:, 0]})
+    y = (frame["colour"] == "g").to_numpy()
+    model = classifier(DecisionTreeClassifier(), width=None).fit(frame, y)
+    assert model.feature_importances_.shape == (2,)
+    assert model.feature_importances_[0] > 0.5
+    assert not hasattr(classifier(GaussianNB()).fit(X, Y), "feature_importances_")

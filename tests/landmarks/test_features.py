@@ -126,11 +126,25 @@ def test_order_of_arguments_of_a_function():
     assert_allclose(model.transform(X), expected)
 
 
-def test_undefined_similarities_are_zero():
-    model = features(kernel=lambda x, z: np.nan if x[0] > 0 else np.inf).fit(X)
-    found = model.transform(X)
-    assert_array_equal(found[X[:, 0] > 0], 0.0)
-    assert_array_equal(found[X[:, 0] <= 0], np.finfo(np.float32).max)
+def test_a_function_of_tables_gets_the_rows_and_nothing_else():
+    seen = []
+
+    def from_the_mean(A, B):
+        seen.append(A.shape)
+        return (A - A.mean(axis=0)) @ B.T
+
+    rows = np.random.default_rng(0).normal(size=(2500, 4))
+    model = features(kernel=from_the_mean, batched=True, n_jobs=2).fit(X)
+    seen.clear()
+    for part in (rows[:2], rows):
+        expected = (part - part.mean(axis=0)) @ X[model.landmark_rows_].T
+        assert_array_equal(model.transform(part), expected)
+    assert seen == [(2, 4), (2500, 4)]
+
+
+def test_two_large_similarities_are_cut():
+    model = features(kernel=lambda x, z: 1e300).fit(X)
+    assert_array_equal(model.transform(X), np.finfo(np.float32).max)
 
 
 def test_append_puts_originals_first():
@@ -222,7 +236,18 @@ def test_helps_a_linear_model():
     [
         ({"kernel": lambda x, z: x}, "use batched=True if it takes two tables"),
         ({"kernel": lambda x, z: 1.0, "batched": True}, "use batched=False if it takes two rows"),
-        ({"kernel": lambda x, z: "much"}, "not numbers"),
+        ({"kernel": lambda x, z: "much"}, "gave 'much' for row 0 and landmark 0, but a finite"),
+        ({"kernel": lambda x, z: None}, "gave None for row 0 and landmark 0, but a finite"),
+        ({"kernel": lambda x, z: np.inf}, "gave inf for row 0 .* return one for every pair"),
+        ({"kernel": lambda A, B: None, "batched": True}, "of the shape .2, 1., but gave None"),
+        ({"kernel": lambda A, B: np.ones((2, 2)), "batched": True}, "but gave the shape .2, 2."),
+        (
+            {"kernel": lambda A, B: np.full((len(A), len(B)), np.nan), "batched": True},
+            "gave nan for row 0 and landmark 0, but a finite number is expected",
+        ),
+        ({"kernel": "precomputed"}, r"shape \(60, 4\), but kernel='precomputed' expects a square"),
+        ({"kernel": "precomputed", "landmarks": "kmeans"}, "needs rows of numbers"),
+        ({"scale": "sometimes"}, "must be True, False or 'auto'"),
         ({"landmarks": "class"}, "requires y"),
     ],
 )

@@ -33,7 +33,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("kernel", [k for k in KERNELS if "chi2" not in k])
+@pytest.mark.parametrize("kernel", [k for k in KERNELS if "chi2" not in k and k != "precomputed"])
 def test_features_stay_finite(kernel):
     for table, scale, landmarks in product(TABLES, (False, True), ("random", "kmeans")):
         rows = TABLES[table]
@@ -122,12 +122,9 @@ def nearness(x, z):
 
 
 def test_a_function_of_rows_with_batched():
-    model = LandmarkKernelFeatures(10, kernel=nearness, batched=True, random_state=0).fit(NORMAL)
-    with pytest.raises(ValueError, match=r"kernel nearness with batched=True .* \(1024, 10\)"):
-        model.transform(NORMAL)
-    single = LandmarkKernelFeatures(1, kernel=nearness, batched=True, random_state=0).fit(NORMAL)
-    with pytest.raises(ValueError, match=r"kernel nearness .* but gave \(\)"):
-        single.transform(NORMAL)
+    model = LandmarkKernelFeatures(10, kernel=nearness, batched=True, random_state=0)
+    with pytest.raises(ValueError, match=r"kernel nearness with batched=True .* gave the shape"):
+        model.fit(NORMAL)
 
 
 @pytest.mark.parametrize("estimator", ["bagging", dict])

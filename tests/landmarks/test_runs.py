@@ -12,7 +12,13 @@ from tests.naive import landmarks as naive
 
 from featurewright import KernelFeatureEnsembleClassifier
 from featurewright.datasets import make_waveform
-from featurewright.landmarks.runs import TrainingTarget, train_bag, train_boosted, train_one
+from featurewright.landmarks.runs import (
+    TrainingTarget,
+    predict_out_of_bag,
+    train_bag,
+    train_boosted,
+    train_one,
+)
 
 X, Y = make_waveform(300, random_state=0)
 TARGET = TrainingTarget(Y, None, 3)
@@ -65,6 +71,21 @@ def test_bag_sees_rows_with_weight_alone():
     shares = np.mean([m.values(X) for m in bag.members], axis=0)
     assert_allclose(bag.values(X), shares)
     assert np.any(bag.members[0].values(X) != bag.members[1].values(X))
+
+
+def test_out_of_bag_of_a_bag():
+    tree = DecisionTreeClassifier(max_depth=3)
+    bag = train_bag(tree, X, TARGET, 7, 12)
+    random = np.random.RandomState(7)
+    expected, counts = np.zeros((300, 3)), np.zeros((300, 1))
+    for member in bag.members:
+        out = np.setdiff1d(np.arange(300), random.randint(300, size=300))
+        random.randint(np.iinfo(np.int32).max)  # the learner's own seed
+        expected[out] += member.values(X[out])
+        counts[out] += 1
+    found = predict_out_of_bag(bag, X, TARGET, 7)
+    assert_allclose(found[counts[:, 0] > 0], (expected / np.maximum(counts, 1))[counts[:, 0] > 0])
+    assert np.isnan(found[counts[:, 0] == 0]).all()
 
 
 def test_a_learner_without_probabilities_votes():

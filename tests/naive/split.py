@@ -31,12 +31,27 @@ def of_targets(sums: np.ndarray, weights: np.ndarray, *, centered: bool) -> Sums
     return Sums(sums, weights)
 
 
+def least_weight(sums: Sums, settings: Any) -> float:
+    """Return the weight that each side of a split must exceed: C4.5's share goes up to 25 rows."""
+    share = min(float(settings["side_share"]) * float(sums.weights.sum()), 25.0)
+    return max(float(settings["min_weight"]), share * (1 - 1e-5) if share else 0.0)
+
+
+def less_cost(scores: list[float], settings: Any) -> list[float]:
+    """Return the scores of different thresholds less the bits that name one of those allowed."""
+    n_cuts = sum(score > -np.inf for score in scores)
+    if not settings["cut_cost"] or n_cuts == 0:
+        return scores
+    charged = [score - np.log2(n_cuts) for score in scores]
+    return [score if score > 0 else -np.inf for score in charged]
+
+
 def score(sums: Sums, goes_left: np.ndarray, known: np.ndarray, settings: Any) -> float:
     """Return the score of a split of the known rows; -inf if it is not allowed."""
     left, right = known & goes_left, known & ~goes_left
     weights = (float(sums.weights[left].sum()), float(sums.weights[right].sum()))
     least = max(1, int(settings["min_rows"]))
-    if min(left.sum(), right.sum()) < least or min(weights) <= settings["min_weight"]:
+    if min(left.sum(), right.sum()) < least or min(weights) <= least_weight(sums, settings):
         return -np.inf
     return criteria.score(
         sums.statistics[:, left].sum(axis=1),
@@ -84,7 +99,11 @@ def best(
 ) -> tuple[float, float]:
     """Return the highest score of known values among thresholds or levels, and its test."""
     wide = x.astype(np.float64)
-    scored = [(score_test(wide, sums, settings, test, is_level=is_level), test) for test in tests]
+    tests = list(tests)
+    scores = [score_test(wide, sums, settings, test, is_level=is_level) for test in tests]
+    if not is_level:
+        scores = less_cost(scores, settings)
+    scored = zip(scores, tests, strict=True)
     return max(scored, key=lambda pair: pair[0], default=(-np.inf, np.nan))
 
 

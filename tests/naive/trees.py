@@ -16,6 +16,7 @@ def gain_settings(settings: Any) -> Any:
     """Return settings that score a split by its gain in units of weight, without limits."""
     plain = settings.copy()
     plain["min_rows"], plain["min_weight"] = 1, 0.0
+    plain["side_share"], plain["cut_cost"] = 0.0, 0
     if settings["criterion"] <= RATIO:
         plain["criterion"] = INFORMATION
     return plain

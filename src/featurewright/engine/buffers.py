@@ -42,6 +42,8 @@ SETTINGS = np.dtype(
         ("many_thresholds", np.int64),  # 1: compare candidates by all boundaries between bins
         ("min_rows", np.int64),  # least number of rows on each side of a split
         ("min_weight", np.float32),  # a split needs more than this weight on each side
+        ("side_share", np.float32),  # least share of a node's weight on each side, up to some rows
+        ("cut_cost", np.int64),  # 1: the bits that name a threshold lessen the gain
         ("l2", np.float32),
         ("centered", np.int64),  # 1: target sums are taken about the node's mean
         # search

@@ -238,7 +238,7 @@ def takes_fast_path(rows, n_stats, settings, many):
         fits = summary.class_bits > 0 and is_entropy(settings.criterion)
     else:
         fits = n_stats == 1 and settings.criterion == SQUARES
-    free = summary.min_rows == 1 and summary.min_weight <= _ZERO
+    free = summary.min_rows == 1 and summary.min_weight <= _ZERO and not settings.cut_cost
     return fits and free and (settings.random_threshold or not many)
 
 

@@ -35,6 +35,7 @@ _ONE = np.float32(1.0)
 _MAX_PACKED_CLASS_ROWS = 512
 _MAX_PACKED_CLASS_ROWS_SEVERAL = 64
 _ROUNDING = np.float32(2e-6)  # of targets, which are of order one
+MAX_SIDE_WEIGHT = np.float32(25.0)  # that a side must have because of its share, as in C4.5
 
 
 @kernel(inline=True)
@@ -174,9 +175,15 @@ def prepare(target, row_ids, start, n, n_node, settings, rows):
     summary.narrow = 0
     summary.sums_packed = 0
     if settings.by_class:
-        return prepare_classes(target, row_ids, start, n, settings, rows)
-    n_stats = prepare_sums(target, row_ids, start, n, settings.centered, rows)
-    if n_stats == 1:
+        n_stats = prepare_classes(target, row_ids, start, n, settings, rows)
+    else:
+        n_stats = prepare_sums(target, row_ids, start, n, settings.centered, rows)
+    if settings.side_share > _ZERO:
+        most = MAX_SIDE_WEIGHT * np.float32(n) / np.float32(n_node)
+        least = min(settings.side_share * rows.totals[n_stats], most)
+        # A little less, so that a side of exactly this weight is allowed.
+        summary.min_weight = max(summary.min_weight, least * (_ONE - _ROUNDING))
+    if not settings.by_class and n_stats == 1:
         pack_sums(rows, n, settings)
     return n_stats
 

@@ -33,6 +33,7 @@ from featurewright.engine.criteria import (
     MISSING_ALONE,
     ROUNDING,
     WORST,
+    log2_of,
     score_boundaries,
     score_boundary,
 )
@@ -225,6 +226,33 @@ def try_thresholds(values, row, rows, n, n_stats, settings, scratch, state):
     return choose_boundary(rows, n_stats, settings, scratch, few, few, state)
 
 
+@kernel(inline=False)
+def name_cut(left, scores, n_stats, n_boundaries):
+    """Return the bits that name one of the allowed boundaries; equal ones count once.
+
+    Boundaries of bins are in order; the few thresholds of a comparison are not.
+    """
+    w, n_cuts = np.uint64(n_stats), np.int64(0)
+    for b in range(n_boundaries):
+        new = scores[b] > WORST
+        for earlier in range(np.int64(0) if n_boundaries <= N_THRESHOLDS else max(0, b - 1), b):
+            new &= left[w, earlier] != left[w, b]
+        n_cuts += np.int64(new)
+    return log2_of(np.float32(max(n_cuts, np.int64(1))))
+
+
+@kernel(inline=True)
+def charge_cut(score, n_stats, n_boundaries, settings, scratch, state):
+    """Subtract what it costs to name a candidate's threshold; WORST if no gain is left."""
+    if not settings.cut_cost or score == WORST:
+        return score
+    score -= name_cut(scratch.left, scratch.scores, n_stats, n_boundaries)
+    if score > _ZERO:
+        return score
+    state.perfect = 0
+    return WORST
+
+
 @kernel(inline=True)
 def score_values(values, row, rows, n, n_stats, settings, scratch, n_levels, best_so_far, state):
     """Score a candidate's values, and the split between known and missing values if some are.
@@ -308,12 +336,15 @@ def score_known(values, row, rows, n, n_stats, settings, scratch, n_levels, best
     if not is_level and not state.many_thresholds and n > MAX_EXACT_ROWS:
         state.few_thresholds = 1
         score = try_thresholds(values, row, rows, n, n_stats, settings, scratch, state)
+        score = charge_cut(score, n_stats, np.int64(N_THRESHOLDS), settings, scratch, state)
         if score > WORST:
             state.threshold = scratch.tried[state.boundary]
         return score
     n_bins = put_into_bins(values, row, n, scratch, n_levels, state)
     fill_bins(rows, n, n_stats, settings, scratch, n_bins)
     score = best_of_bins(rows, n_stats, settings, scratch, n_bins, is_level, state)
+    if not is_level:
+        score = charge_cut(score, n_stats, n_bins, settings, scratch, state)
     if score > best_so_far:
         place_threshold(values, row, n, scratch, is_level, state)
     return score

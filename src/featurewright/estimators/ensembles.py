@@ -33,7 +33,9 @@ from featurewright.estimators.progress import compilation_notice, progress
 from featurewright.estimators.shared_parameters import (
     CLASS_CRITERION,
     CLASS_WEIGHT,
+    CUT_COST,
     GROWTH,
+    MIN_SIDE_SHARE,
     MIN_WEIGHT,
     NUMBER_CRITERION,
     OUTPUT,
@@ -50,6 +52,7 @@ class GrownEnsemble(ConstructiveLearner):
         **SEARCH,
         **GROWTH,
         "min_weight_fraction_leaf": MIN_WEIGHT,
+        "min_side_share": MIN_SIDE_SHARE,
         **OUTPUT,
         **RUNNING,
     }
@@ -61,6 +64,8 @@ class GrownEnsemble(ConstructiveLearner):
 
     # The values of a subclass without the parameter.
     max_features: Any = None
+    min_side_share: Any = 0.0
+    cut_cost: Any = False
     n_estimators: Any = 1
     max_samples: Any = None
     oob_score = False
@@ -73,6 +78,11 @@ class GrownEnsemble(ConstructiveLearner):
 
     def _check_combinations(self) -> None:
         check_raw_columns(self)
+        if self.cut_cost and self.criterion != "entropy":
+            raise ValueError(
+                f"cut_cost=True needs criterion='entropy', whose gain is in bits, but criterion is "
+                f"{self.criterion!r}."
+            )
         if self.oob_score and not self._draws_with_replacement():
             raise ValueError("oob_score=True needs bootstrap=True: else every tree sees every row.")
         if self.warm_start and hasattr(self, "forest_"):
@@ -135,6 +145,7 @@ class GrownEnsemble(ConstructiveLearner):
     ) -> Job:
         """Return what all trees have in common."""
         construction = self._plan(operators)
+        by_class = bool(scoring["by_class"])
         settings = make_settings(
             self._limits(len(matrix)),
             construction,
@@ -142,6 +153,8 @@ class GrownEnsemble(ConstructiveLearner):
             random_threshold=self._random_threshold,
             many_thresholds=self._many_thresholds,
             min_weight=self._least_weight(target),
+            side_share=float(self.min_side_share) / (leaves["n_values"] if by_class else 1),
+            cut_cost=int(bool(self.cut_cost) and by_class),
             **scoring,
         )
         self._construction: Construction = construction
@@ -247,7 +260,11 @@ class GrownEnsemble(ConstructiveLearner):
 class GrownClassifier(ClassifierMixin, GrownEnsemble):
     """Predict the class with the largest mean share in the leaves."""
 
-    _parameters: ClassVar = {"criterion": CLASS_CRITERION, "class_weight": CLASS_WEIGHT}
+    _parameters: ClassVar = {
+        "criterion": CLASS_CRITERION,
+        "class_weight": CLASS_WEIGHT,
+        "cut_cost": CUT_COST,
+    }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -80,6 +80,23 @@ CLASS_WEIGHT = Parameter('dict, "balanced" or None', "Weights of the classes.", 
 MIN_WEIGHT = Parameter(
     "float", "Share of the total weight on each side of a split.", within("[0, 0.5]")
 )
+MIN_SIDE_SHARE = Parameter(
+    "float",
+    """
+    Share of a node's weight, divided by the number of classes, that each side of a split needs, up
+    to 25 rows. C4.5 has 0.1.
+    """,
+    within("[0, 0.5]"),
+)
+CUT_COST = Parameter(
+    "bool",
+    """
+    Whether a threshold costs what it takes to name it, as in C4.5: the binary logarithm of the
+    number of thresholds that are compared is subtracted from the gain in bits, and a split without
+    gain left is not made. For one column of classes and `criterion="entropy"`.
+    """,
+    flag,
+)
 BUDGET = Parameter(
     "int or str",
     """Score calls at each node; "10n" stands for ten times the number of columns.""",

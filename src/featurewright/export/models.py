@@ -122,6 +122,7 @@ def _filled(graph: Graph, points: Points, column: int) -> int:
 
 def _landmarks(graph: Graph, model: Any) -> list[int]:
     """Return similarities to landmarks, after the original columns where they are kept."""
+    _check_kernel(model._map.similarity)
     places = model._map.places
     steps: list[int] = []
     if model.append:
@@ -148,15 +149,19 @@ _KNOWN = (ConstructiveLearner, LandmarkKernelFeatures, RecursiveSelectiveTransfo
 # Similarities to landmarks ------------------------------------------------------------------------
 
 
-def _kernel_steps(graph: Graph, coordinates: list[int], mapping: Any) -> list[int]:
-    """Return the steps of the similarities to all landmarks of a `LandmarkMap`."""
-    similarity = mapping.similarity
-    metric, params = similarity.metric, dict(similarity.params)
-    if callable(metric) or metric not in _KERNELS:
+def _check_kernel(similarity: Any) -> None:
+    """Refuse a kernel that cannot be exported."""
+    if callable(similarity.metric) or similarity.metric not in _KERNELS:
         raise ValueError(
             f"kernel {similarity.name} has no SQL or ONNX form; use one of gaussian, "
             f"{', '.join(_KERNELS)}."
         )
+
+
+def _kernel_steps(graph: Graph, coordinates: list[int], mapping: Any) -> list[int]:
+    """Return the steps of the similarities to all landmarks of a `LandmarkMap`."""
+    similarity = mapping.similarity
+    metric, params = similarity.metric, dict(similarity.params)
     scale = np.asarray(mapping.places.scale, dtype=np.float64)
     gamma = params.get("gamma")
     gamma = 1.0 / len(scale) if gamma is None else float(gamma)

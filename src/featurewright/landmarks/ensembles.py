@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -9,8 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.engine.threads import Halt, one_blas_thread, run_in_threads
@@ -19,13 +21,15 @@ from featurewright.estimators.parameters import (
     Parameter,
     choice,
     documented,
+    flag,
     keep_arguments,
+    number,
     one_of,
     optional,
     rows,
     whole,
+    whole_or_auto,
 )
-from featurewright.estimators.points import Matrix
 from featurewright.estimators.progress import progress
 from featurewright.estimators.shared_parameters import (
     CLASS_CRITERION,
@@ -37,6 +41,7 @@ from featurewright.estimators.shared_parameters import (
     RUNNING,
     worded,
 )
+from featurewright.landmarks.inputs import NO_COLUMNS, apply_rows, fit_rows, n_rows_of, stack
 from featurewright.landmarks.runs import (
     METHODS,
     Base,
@@ -48,6 +53,8 @@ from featurewright.landmarks.runs import (
     check_weighable,
     make_learner,
     n_runs_and_members,
+    predict_out_of_bag,
+    share_importances,
     train_bag,
     train_boosted,
     train_one,
@@ -58,14 +65,13 @@ from featurewright.landmarks.selection import (
     plan_landmarks,
     slices_of,
 )
-from featurewright.landmarks.similarity import LandmarkMap
+from featurewright.landmarks.similarity import NO_POINTS, LandmarkMap
+from featurewright.landmarks.tuning import choose, is_auto
 from featurewright.tables import (
-    ClassTarget,
+    MultiTarget,
     Schema,
     apply_class_weight,
-    apply_table,
     check_weights,
-    fit_table,
     read_classes,
     read_numbers,
 )
@@ -77,6 +83,16 @@ landmark_rows_ : list of ndarray
     Numbers of the training rows that are the landmarks of each run.
 width_ : float or None
     Width of the Gaussian kernel.
+n_landmarks_ : int
+    Landmarks of each run.
+feature_importances_ : ndarray of shape (n_features_in_,)
+    Mean importance of each column over the runs, for members that tell it, as trees do. Together
+    with `kernel_importance_` they make up 1.
+kernel_importance_ : float
+    What is left for the kernel features.
+oob_score_ : float
+    Accuracy or R² of the predictions for rows that a tree did not see, with `oob_score`. The
+    predictions themselves are in {oob}.
 n_runs_ : int
     Number of runs.
 n_features_in_ : int
@@ -84,6 +100,20 @@ n_features_in_ : int
 feature_names_in_ : ndarray of str
     Their names, where the table had names.
 """
+
+
+HAVE_BOOTSTRAPS = ("bagging", "random_forest", "constructive_forest")
+
+
+def check_width(name: str, value: Any) -> None:
+    """Check a width: a number, "auto" or None."""
+    if value is not None and not is_auto(value):
+        try:
+            number(name, value, above=0.0)
+        except ValueError:
+            raise ValueError(
+                f"{name}={value!r} must be a finite number above 0, 'auto' or None."
+            ) from None
 
 
 def check_estimator(name: str, value: Any) -> None:
@@ -148,7 +178,33 @@ class KernelFeatureEnsemble(LandmarkParameters, BaseEstimator):
             optional(whole(1)),
         ),
         "n_landmarks": Parameter(
-            "int", "Landmarks of each run; with 0 the ensemble is the plain one.", whole(0)
+            'int or "auto"',
+            """
+            Landmarks of each run; with 0 the ensemble is the plain one. "auto" chooses among 10, 50
+            and 100 on held-out rows: small ensembles are trained on two thirds of the rows, 3000 at
+            most, and another number than 10 is taken where its squared error on the others is lower
+            by more than a standard error.
+            """,
+            whole_or_auto(0),
+        ),
+        "width": Parameter(
+            'float or "auto"',
+            """
+            Width of "gaussian" and of no other kernel; by default the median squared distance of
+            two training rows. "auto" chooses among 1/16, 1/4, 1, 4 and 16 times that on held-out
+            rows, as for `n_landmarks`. Trees see the order of similarities alone, which the width
+            hardly changes; linear members and others depend on it.
+            """,
+            check_width,
+        ),
+        "oob_score": Parameter(
+            "bool",
+            """
+            Whether to score each row by the members that did not see it: for "bagging",
+            "random_forest" and "constructive_forest", whose members see rows drawn with
+            replacement.
+            """,
+            flag,
         ),
         "max_features": worded(
             MAX_FEATURES,
@@ -162,7 +218,7 @@ class KernelFeatureEnsemble(LandmarkParameters, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.target_tags.multi_output = self.method != "adaboost" and self.estimator is None
         return tags
 
     # Checking -----------------------------------------------------------------------------------
@@ -180,6 +236,11 @@ class KernelFeatureEnsemble(LandmarkParameters, BaseEstimator):
             raise ValueError(
                 f"n_runs={self.n_runs} is more than n_estimators={self.n_estimators}, the "
                 "members of all runs together: raise n_estimators."
+            )
+        if self.oob_score and self._used_method not in HAVE_BOOTSTRAPS:
+            raise ValueError(
+                f"oob_score=True needs members that see rows drawn with replacement, but "
+                f"method={self._used_method!r} has none; use one of {HAVE_BOOTSTRAPS}."
             )
         if self.method == "kernel_only" and self.n_landmarks == 0:
             raise ValueError(
@@ -209,11 +270,28 @@ class KernelFeatureEnsemble(LandmarkParameters, BaseEstimator):
         if self.estimator is not None and weighted:
             check_weighable(self.estimator, "rows have weights")
 
+    def _check_several(self) -> None:
+        """Refuse several targets where members can learn but one."""
+        if self.method == "adaboost":
+            raise ValueError(
+                'y has several columns, but method="adaboost" takes one column of classes: use '
+                "another method, or one ensemble for each column."
+            )
+        if self.estimator is None:
+            return
+        tags = get_tags(self.estimator)
+        several_labels = tags.classifier_tags is not None and tags.classifier_tags.multi_label
+        if not (tags.target_tags.multi_output or several_labels):
+            raise ValueError(
+                f"y has several columns, but {type(self.estimator).__name__} takes one: choose "
+                "another estimator, or one ensemble for each column."
+            )
+
     # Training -----------------------------------------------------------------------------------
 
     def _train(
         self,
-        matrix: Matrix,
+        matrix: Any,
         schema: Schema,
         target: TrainingTarget,
         codes: NDArray[np.integer],
@@ -221,16 +299,26 @@ class KernelFeatureEnsemble(LandmarkParameters, BaseEstimator):
         """Draw the landmarks of all runs one after the other, then train the runs in threads."""
         method = self._used_method
         random = check_random_state(self.random_state)
-        plan = plan_landmarks(self, matrix, schema, target.rows, codes, random=random)
+        settings = self
+        if is_auto(self.n_landmarks) or is_auto(self.width):
+            chosen_by_rows = choose(self, matrix, schema, target, codes, random=random)
+            settings = clone(self).set_params(**chosen_by_rows._asdict())
+        if self.n_landmarks == 0 and schema.n_columns == 0:
+            raise ValueError(
+                "n_landmarks=0 leaves members without any column, since X holds objects; use at "
+                "least 1."
+            )
+        plan = plan_landmarks(settings, matrix, schema, target.rows, codes, random=random)
         n_runs, n_members = n_runs_and_members(method, self.n_estimators, self.n_runs)
-        base = Base(schema, None if self.estimator is None else plan.places)
+        beside = NO_COLUMNS if plan.places is None else schema
+        base = Base(beside, None if self.estimator is None else plan.places or NO_POINTS)
         drawn = [plan.draw(matrix, random) for _ in range(n_runs)]
         chosen = [self._choose_columns(method, base.n_columns, random) for _ in range(n_runs)]
         seeds = random.randint(np.iinfo(np.int32).max, size=n_runs)
         columns = base.read(matrix)
         learner = make_learner(self, method, n_members, len(target.rows))
 
-        def train(features: LandmarkMap, picked: Rows, seed: int) -> Run:
+        def train(features: LandmarkMap, picked: Rows, seed: int) -> tuple[Run, Values | None]:
             table = base.table(columns, picked, features.columns(matrix))
             member: Member
             if method == "adaboost":
@@ -239,7 +327,8 @@ class KernelFeatureEnsemble(LandmarkParameters, BaseEstimator):
                 member = train_bag(learner, table, target, seed, n_members)
             else:
                 member = train_one(learner, table, target, seed)
-            return Run(picked, member)
+            left_out = predict_out_of_bag(member, table, target, seed) if self.oob_score else None
+            return Run(picked, member), left_out
 
         tasks = [
             partial(train, features, picked, int(seed))
@@ -251,13 +340,17 @@ class KernelFeatureEnsemble(LandmarkParameters, BaseEstimator):
         ):
             threads = min(effective_n_jobs(self.n_jobs), n_runs)
             trained = run_in_threads(tasks, threads, halt=Halt(), on_done=on_done)
-        self._runs: tuple[Run, ...] = tuple(run for run in trained if run is not None)
-        landmarks = np.concatenate([features.landmarks for _, features in drawn])
+        done = [pair for pair in trained if pair is not None]
+        self._runs: tuple[Run, ...] = tuple(run for run, _ in done)
+        if self.oob_score:
+            self._score_out_of_bag(_mean_known([own for _, own in done]), target)
+        landmarks = stack([features.landmarks for _, features in drawn])
         self._features = LandmarkMap(plan.places, plan.similarity, landmarks)
         self._base = base
         self._schema = schema
         self.landmark_rows_ = [own for own, _ in drawn]
         self.width_ = plan.similarity.width
+        self.n_landmarks_ = self._features.n_landmarks // n_runs
         self.estimators_ = [run.member.learners for run in self._runs]
         self.n_runs_ = n_runs
         return self
@@ -277,12 +370,53 @@ class KernelFeatureEnsemble(LandmarkParameters, BaseEstimator):
     def _average(self, X: Any) -> Values:
         """Return the mean prediction of the runs."""
         check_is_fitted(self)
-        matrix = apply_table(self, self._schema, X, dtype=np.float64, order="C")
+        return self._predict_rows(apply_rows(self, self._schema, X))
+
+    def _predict_rows(self, matrix: Any) -> Values:
+        """Return the mean prediction of the runs for encoded rows."""
         with self._quiet_blas():
             return average_runs(self._runs, self._features, self._base, matrix, self.n_jobs)
 
+    @property
+    def feature_importances_(self) -> Values:
+        """Mean importance of each column of the table over the runs."""
+        return self._importances()[:-1]
 
-@documented(attributes=FITTED)
+    @property
+    def kernel_importance_(self) -> float:
+        """Mean importance of all kernel features together."""
+        return float(self._importances()[-1])
+
+    def _importances(self) -> Values:
+        """Return the importance of each column and of the kernel features."""
+        check_is_fitted(self)
+        found = share_importances(self._runs, self._base)
+        if found is None:
+            raise AttributeError(
+                f"{type(self.estimator).__name__} has no feature_importances_, so the ensemble has "
+                "none: use trees as members."
+            )
+        return found
+
+
+def _mean_known(parts: Sequence[Values | None]) -> Values:
+    """Return the mean of several tables where they are known; NaN where none is."""
+    stacked = np.array(parts)
+    known = ~np.isnan(stacked)
+    total = np.where(known, stacked, 0.0).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / known.sum(axis=0))
+
+
+def _warn_without_rows() -> None:
+    """Warn that no row was left out."""
+    warnings.warn(
+        "every member saw every row, so oob_score_ is not defined; train more members.",
+        stacklevel=5,
+    )
+
+
+@documented(attributes=FITTED.replace("{oob}", "`oob_decision_function_`"))
 class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
     """An ensemble whose members see similarities to landmarks beside the columns.
 
@@ -329,22 +463,23 @@ class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
         method: str | None = None,
         n_estimators: int = 200,
         n_runs: int | None = None,
-        n_landmarks: int = 10,
+        n_landmarks: int | str = 10,
         kernel: Any = "gaussian",
-        width: float | None = None,
+        width: float | str | None = None,
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: Any = None,
         batched: bool = False,
         landmarks: str = "random",
-        scale: bool = False,
+        scale: bool | str = "auto",
         criterion: str | None = None,
         max_features: Any = None,
         max_depth: int | None = None,
         min_samples_leaf: int | float | None = None,
         min_weight_fraction_leaf: float = 0.0,
         class_weight: Any = None,
+        oob_score: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -356,10 +491,12 @@ class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            The table: numbers, booleans and strings or categories; missing values are welcome.
-        y : array-like of shape (n_samples,)
-            Classes.
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The table: numbers, booleans and strings or categories; missing values are welcome in
+            dense ones. Members other than those of "kernel_only" see sparse columns as dense ones.
+            Objects, or similarities, as the kernel has it; members then see kernel features alone.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes; a matrix of 0 and 1 for several labels at once.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
 
@@ -370,18 +507,51 @@ class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
         """
         self._check_parameters()
         self._check_weights(sample_weight, self.class_weight)
-        matrix, schema = fit_table(self, X, dtype=np.float64, order="C")
-        target = read_classes(y, len(matrix))
-        if not isinstance(target, ClassTarget):
-            raise ValueError("y has several columns, but one column of classes is expected.")
-        weights = check_weights(sample_weight, len(matrix))
+        matrix, schema = fit_rows(self, X)
+        n_rows = n_rows_of(matrix)
+        target = read_classes(y, n_rows)
+        weights = check_weights(sample_weight, n_rows)
+        if isinstance(target, MultiTarget):
+            self._check_several()
+            if self.class_weight is not None:
+                raise ValueError(
+                    "class_weight is not supported for several targets; weigh rows with "
+                    "sample_weight."
+                )
+            self.classes_: Any = list(target.classes)
+            self.n_classes_: Any = [len(classes) for classes in target.classes]
+            learned = TrainingTarget(target.codes, weights, tuple(self.n_classes_))
+            together = np.unique(target.codes, axis=0, return_inverse=True)[1].reshape(-1)
+            return self._train(matrix, schema, learned, together)
         weights = apply_class_weight(self.class_weight, target, weights)
         self.classes_ = target.classes
         self.n_classes_ = len(target.classes)
         learned = TrainingTarget(target.codes, weights, self.n_classes_)
         return self._train(matrix, schema, learned, target.codes)
 
-    def predict_proba(self, X: Any) -> Values:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output
+        return tags
+
+    def _score_out_of_bag(self, values: Values, target: TrainingTarget) -> None:
+        """Score each row of weight by the members that did not see it."""
+        self.oob_decision_function_ = values
+        seen = target.rows[~np.isnan(values[target.rows, 0])]
+        if len(seen) == 0:
+            _warn_without_rows()
+            self.oob_score_ = np.nan
+            return
+        codes = [np.argmax(block, axis=1) for block in self._blocks(values[seen])]
+        truth = target.y[seen].reshape(len(seen), -1)
+        self.oob_score_ = float(np.mean(np.column_stack(codes) == truth))
+
+    def _blocks(self, values: Values) -> list[Values]:
+        """Split the shares of several targets."""
+        sizes = np.atleast_1d(self.n_classes_)
+        return np.split(values, np.cumsum(sizes)[:-1], axis=1)
+
+    def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class.
 
         Parameters
@@ -391,10 +561,11 @@ class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        ndarray of shape (n_samples, n_classes), or a list of them for several targets
             The mean of all runs.
         """
-        return self._average(X)
+        values = self._average(X)
+        return self._blocks(values) if isinstance(self.classes_, list) else values
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class.
@@ -406,14 +577,20 @@ class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The classes.
         """
         shares = self.predict_proba(X)
-        return self.classes_[np.argmax(shares, axis=1)]
+        if not isinstance(self.classes_, list):
+            return np.asarray(self.classes_[np.argmax(shares, axis=1)])
+        picked = [
+            classes[np.argmax(block, axis=1)]
+            for classes, block in zip(self.classes_, shares, strict=True)
+        ]
+        return np.column_stack(picked)
 
 
-@documented(attributes=FITTED)
+@documented(attributes=FITTED.replace("{oob}", "`oob_prediction_`"))
 class KernelFeatureEnsembleRegressor(RegressorMixin, KernelFeatureEnsemble):
     """An ensemble for numbers whose members see similarities to landmarks beside the columns.
 
@@ -451,7 +628,7 @@ class KernelFeatureEnsembleRegressor(RegressorMixin, KernelFeatureEnsemble):
             """
             Which training rows are landmarks: any; as many of each class, where there are enough;
             the rows next to the centers that k-means finds. For numbers, "class" is one of ten
-            slices by rank.
+            slices by rank, for several targets by their mean rank.
             """,
         ),
     }
@@ -463,21 +640,22 @@ class KernelFeatureEnsembleRegressor(RegressorMixin, KernelFeatureEnsemble):
         method: str | None = None,
         n_estimators: int = 200,
         n_runs: int | None = None,
-        n_landmarks: int = 10,
+        n_landmarks: int | str = 10,
         kernel: Any = "gaussian",
-        width: float | None = None,
+        width: float | str | None = None,
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: Any = None,
         batched: bool = False,
         landmarks: str = "random",
-        scale: bool = False,
+        scale: bool | str = "auto",
         criterion: str | None = None,
         max_features: Any = None,
         max_depth: int | None = None,
         min_samples_leaf: int | float | None = None,
         min_weight_fraction_leaf: float = 0.0,
+        oob_score: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -489,9 +667,11 @@ class KernelFeatureEnsembleRegressor(RegressorMixin, KernelFeatureEnsemble):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            The table: numbers, booleans and strings or categories; missing values are welcome.
-        y : array-like of shape (n_samples,)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The table: numbers, booleans and strings or categories; missing values are welcome in
+            dense ones. Members other than those of "kernel_only" see sparse columns as dense ones.
+            Objects, or similarities, as the kernel has it; members then see kernel features alone.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Numbers.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
@@ -503,16 +683,31 @@ class KernelFeatureEnsembleRegressor(RegressorMixin, KernelFeatureEnsemble):
         """
         self._check_parameters()
         self._check_weights(sample_weight)
-        matrix, schema = fit_table(self, X, dtype=np.float64, order="C")
-        values = read_numbers(y, len(matrix))
-        if values.shape[1] != 1:
-            raise ValueError(
-                f"y has {values.shape[1]} columns, but one column of numbers is expected."
-            )
-        weights = check_weights(sample_weight, len(matrix))
-        measured, self._unit = in_units(values[:, 0])
+        matrix, schema = fit_rows(self, X)
+        n_rows = n_rows_of(matrix)
+        values = read_numbers(y, n_rows)
+        weights = check_weights(sample_weight, n_rows)
+        measured, self._unit = in_units(values)
+        if measured.shape[1] == 1:
+            measured = measured[:, 0]
+        else:
+            self._check_several()
         learned = TrainingTarget(measured, weights, 0)
         return self._train(matrix, schema, learned, slices_of(measured))
+
+    def _score_out_of_bag(self, values: Values, target: TrainingTarget) -> None:
+        """Score each row of weight by the members that did not see it."""
+        self.oob_prediction_ = _one_or_more(from_units(values, self._unit))
+        seen = target.rows[~np.isnan(values[target.rows, 0])]
+        if len(seen) < 2:  # R2 needs two
+            _warn_without_rows()
+            self.oob_score_ = np.nan
+            return
+        # Imported where it is used: it takes a tenth of a second.
+        from sklearn.metrics import r2_score
+
+        truth = target.y.reshape(values.shape)
+        self.oob_score_ = float(r2_score(truth[seen], values[seen]))
 
     def predict(self, X: Any) -> Values:
         """Predict the target.
@@ -524,7 +719,12 @@ class KernelFeatureEnsembleRegressor(RegressorMixin, KernelFeatureEnsemble):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The mean of all runs.
         """
-        return from_units(self._average(X)[:, 0], self._unit)
+        return _one_or_more(from_units(self._average(X), self._unit))
+
+
+def _one_or_more(values: Values) -> Values:
+    """Return one target as a vector and several as a matrix."""
+    return values[:, 0] if values.shape[1] == 1 else values

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -18,16 +19,15 @@ from featurewright.estimators.parameters import (
     keep_arguments,
     whole,
 )
-from featurewright.estimators.points import Matrix
 from featurewright.estimators.shared_parameters import worded
+from featurewright.landmarks.inputs import apply_rows, fit_rows, n_rows_of
 from featurewright.landmarks.selection import LandmarkParameters, plan_landmarks
 from featurewright.tables import (
     ClassTarget,
-    apply_table,
     check_input_names,
     check_length,
     check_weights,
-    fit_table,
+    is_sparse,
     read_classes,
 )
 
@@ -37,7 +37,8 @@ class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator
     """Compute the similarities of each row to some rows of the training table.
 
     Missing numbers are the column's median for the kernel; a column of labels counts as one column
-    of 0 and 1 for each label.
+    of 0 and 1 for each label. Rows may be sparse; with a function as the kernel they may be objects
+    of any kind, and with `kernel="precomputed"` their similarities are given.
 
     Parameters
     ----------
@@ -48,7 +49,8 @@ class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator
     landmark_rows_ : ndarray of shape (n_landmarks,)
         Positions of the training rows that are landmarks, counted from 0.
     landmarks_ : ndarray of shape (n_landmarks, n_coordinates)
-        The landmarks as the kernel sees them.
+        The landmarks as the kernel sees them: points, objects, or with "precomputed" one column of
+        the numbers of the training rows.
     width_ : float or None
         Width of the Gaussian kernel.
     n_features_in_ : int
@@ -70,6 +72,14 @@ class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator
      [0. 1.]]
     >>> print(*features.get_feature_names_out(), sep=", ")
     x0, gaussian(x, row 2)
+
+    Strings, compared by the letters they share:
+
+    >>> def shared(one, other):
+    ...     return len(set(one) & set(other))
+    >>> words = LandmarkKernelFeatures(1, kernel=shared, random_state=0)
+    >>> print(words.fit_transform(["tree", "three", "oak"]).ravel())
+    [0. 0. 3.]
     """
 
     _parameters: ClassVar = {
@@ -82,7 +92,7 @@ class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator
             "bool",
             """
             Whether the original columns come first, missing values filled with their median and
-            labels as the number of their level.
+            labels as the number of their level. Objects and precomputed similarities have none.
             """,
             flag,
         ),
@@ -108,7 +118,7 @@ class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator
         kernel_params: Any = None,
         batched: bool = False,
         landmarks: str = "random",
-        scale: bool = False,
+        scale: bool | str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -116,7 +126,6 @@ class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
         tags.target_tags.required = self.landmarks == "class"
         return tags
 
@@ -125,8 +134,9 @@ class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            The table: numbers, booleans and strings or categories; missing values are welcome.
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The table: numbers, booleans and strings or categories; missing values are welcome in
+            dense ones. Objects, or similarities, as the kernel has it.
         y : array-like of shape (n_samples,), optional
             Classes; used by `landmarks="class"` alone.
         sample_weight : array-like of shape (n_samples,), optional
@@ -138,19 +148,20 @@ class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator
             The fitted transformer.
         """
         self._check_parameters()
-        matrix, schema = fit_table(self, X, dtype=np.float64, order="C")
-        weights = check_weights(sample_weight, len(matrix))
-        rows = np.arange(len(matrix)) if weights is None else np.flatnonzero(weights > 0)
+        matrix, schema = fit_rows(self, X)
+        n_rows = n_rows_of(matrix)
+        weights = check_weights(sample_weight, n_rows)
+        rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)
         codes = None
         if self.landmarks == "class":
-            target = read_classes(y, len(matrix))
+            target = read_classes(y, n_rows)
             if not isinstance(target, ClassTarget):
                 raise ValueError(
                     'y has several columns, but landmarks="class" expects one column of classes.'
                 )
             codes = target.codes
         elif y is not None:
-            check_length(y, len(matrix))
+            check_length(y, n_rows)
         random = check_random_state(self.random_state)
         plan = plan_landmarks(self, matrix, schema, rows, codes, random=random)
         self.landmark_rows_, self._map = plan.draw(matrix, random)
@@ -159,26 +170,30 @@ class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator
         self._schema = schema
         return self
 
-    def transform(self, X: Any) -> Matrix:
+    def transform(self, X: Any) -> Any:
         """Compute the similarities of each row to the landmarks.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             The rows, with the columns seen in `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_outputs)
-            With `append` the original columns first; then one column for each landmark.
+            With `append` the original columns first; then one column for each landmark. A sparse
+            matrix where sparse columns come first.
         """
         check_is_fitted(self)
-        matrix = apply_table(self, self._schema, X, dtype=np.float64, order="C")
+        matrix = apply_rows(self, self._schema, X)
         with one_blas_thread():
             columns = self._map.columns(matrix, self.n_jobs)
-        if not self.append:
+        places = self._map.places
+        if not self.append or places is None:
             return columns
-        return np.hstack([self._map.places.filled(matrix), columns])
+        if is_sparse(matrix):
+            return sparse.hstack([matrix, columns], format="csr")
+        return np.hstack([places.filled(matrix), columns])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the columns that `transform` computes.
@@ -197,7 +212,8 @@ class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator
         check_is_fitted(self)
         if input_features is not None:
             check_input_names(self._schema, input_features)
-        originals = list(self._schema.names) if self.append else []
+        appended = self.append and self._map.places is not None
+        originals = list(self._schema.names) if appended else []
         name, point = self._map.similarity.name, "x"
         made = [f"{name}({point}, row {row})" for row in self.landmark_rows_]
         while set(made) & set(originals):  # features of features

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -24,9 +25,10 @@ from featurewright.constructive import (
 from featurewright.engine.threads import run_in_threads
 from featurewright.estimators.points import Matrix
 from featurewright.expressions import Domain
+from featurewright.landmarks.inputs import n_rows_of
 from featurewright.landmarks.selection import Rows
 from featurewright.landmarks.similarity import BLOCK, LandmarkMap, PointMap
-from featurewright.tables import EncodedTable, Schema
+from featurewright.tables import EncodedTable, Schema, is_sparse
 
 # Kernel features alone, or beside a random half of the columns: a learner for each run. The other
 # methods train a whole ensemble in each run, beside all columns.
@@ -34,6 +36,7 @@ ONE_BY_ONE = ("random_subspace", "kernel_only")
 WHOLE = ("bagging", "adaboost", "random_forest", "constructive_forest")
 METHODS = (*ONE_BY_ONE, *WHOLE)
 Values = NDArray[np.float64]
+NClasses = int | tuple[int, ...]
 _MAX_SIMILARITIES = 2**22  # that are held at once
 _MAX_SEED = np.iinfo(np.int32).max
 # A learner that comes back unchanged has an error of exactly a half; rounding must not decide.
@@ -47,11 +50,21 @@ _LIMITS = (
 
 @dataclass(frozen=True, eq=False)
 class TrainingTarget:
-    """What members learn: codes of classes or numbers, and the weights of the rows."""
+    """What members learn: codes of classes or numbers, and the weights of the rows.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_rows,) or (n_rows, n_targets)
+        The codes or numbers.
+    weights : ndarray of shape (n_rows,) or None
+        Weights of the rows.
+    n_classes : int or tuple of int
+        Number of classes, of each target where there are several; 0 for numbers.
+    """
 
     y: NDArray[Any]
     weights: Values | None
-    n_classes: int  # 0 for numbers
+    n_classes: NClasses
 
     def of(self, rows: NDArray[np.int64]) -> TrainingTarget:
         """Return the target of some rows."""
@@ -67,7 +80,7 @@ class TrainingTarget:
 
 
 class Member(Protocol):
-    """Something trained that predicts rows: shares of classes, or one column of numbers."""
+    """Something trained that predicts rows: shares of classes, or columns of numbers."""
 
     @property
     def learners(self) -> tuple[Any, ...]:
@@ -79,10 +92,13 @@ class Member(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class One:
-    """A single learner, which may be an ensemble of its own; with no classes, a regressor."""
+    """A single learner, which may be an ensemble of its own; with no classes, a regressor.
+
+    The shares of several targets stand side by side.
+    """
 
     learner: Any
-    n_classes: int
+    n_classes: NClasses
 
     @property
     def learners(self) -> tuple[Any, ...]:
@@ -92,15 +108,34 @@ class One:
     def values(self, X: Any) -> Values:
         """Return its probabilities, its votes if it has none, or its predictions."""
         if self.n_classes == 0:
-            return np.asarray(self.learner.predict(X), dtype=np.float64).reshape(-1, 1)
+            found = np.asarray(self.learner.predict(X), dtype=np.float64)
+            return found.reshape(-1, 1) if found.ndim == 1 else found
+        if isinstance(self.n_classes, tuple):
+            return self._several(X, self.n_classes)
         if not hasattr(self.learner, "predict_proba"):
             return np.eye(self.n_classes)[self.learner.predict(X)]
+        return _of_all(self.learner.predict_proba(X), self.learner.classes_, self.n_classes)
+
+    def _several(self, X: Any, n_classes: tuple[int, ...]) -> Values:
+        """Return the shares of the classes of several targets side by side."""
+        if not hasattr(self.learner, "predict_proba"):
+            codes = np.asarray(self.learner.predict(X))
+            blocks = [np.eye(n)[column] for n, column in zip(n_classes, codes.T, strict=True)]
+            return np.hstack(blocks)
         shares = self.learner.predict_proba(X)
-        if len(self.learner.classes_) == self.n_classes:
-            return np.asarray(shares, dtype=np.float64)
-        values = np.zeros((len(shares), self.n_classes))  # it may not have seen every class
-        values[:, self.learner.classes_] = shares
-        return values
+        if isinstance(shares, np.ndarray):  # of each label, the share of rows that have it
+            return np.stack([1.0 - shares, shares], axis=2).reshape(len(shares), -1)
+        parts = zip(shares, self.learner.classes_, n_classes, strict=True)
+        return np.hstack([_of_all(*part) for part in parts])
+
+
+def _of_all(shares: Any, codes: NDArray[Any], n_classes: int) -> Values:
+    """Return the shares of all classes; a learner may not have seen every one."""
+    if len(codes) == n_classes:
+        return np.asarray(shares, dtype=np.float64)
+    values = np.zeros((len(shares), n_classes))
+    values[:, codes] = shares
+    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +152,7 @@ class Several:
 
 @dataclass(frozen=True, eq=False)
 class Bag(Several):
-    """Learners that saw different rows; their predictions are averaged."""
+    """Learners that saw rows drawn with replacement; their predictions are averaged."""
 
     def values(self, X: Any) -> Values:
         """Return the mean prediction."""
@@ -138,7 +173,7 @@ class Boosted(Several):
         if len(self.members) == 1:
             return self.members[0].values(X)
         total = sum(self.weights)
-        n_classes = self.members[0].n_classes
+        (n_classes,) = np.atleast_1d(self.members[0].n_classes)
         values = np.zeros((X.shape[0], n_classes))
         for member, weight in zip(self.members, self.weights, strict=True):
             choice = np.argmax(member.values(X), axis=1)
@@ -166,14 +201,53 @@ def train_bag(
     template: Any, X: NDArray[Any], target: TrainingTarget, seed: int, n_members: int
 ) -> Bag:
     """Train copies of a learner on rows drawn with replacement."""
+    members = [
+        train_one(template, X[drawn], target.of(drawn), own)
+        for drawn, own in _bootstraps(target, seed, n_members)
+    ]
+    return Bag(tuple(members))
+
+
+def _bootstraps(
+    target: TrainingTarget, seed: int, n_members: int
+) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """Return the rows and the seed of each learner of a bag."""
     random = RandomState(seed)
     rows = target.rows
-    members = []
     for _ in range(n_members):
         drawn = rows[random.randint(len(rows), size=len(rows))]
-        own = random.randint(_MAX_SEED)
-        members.append(train_one(template, X[drawn], target.of(drawn), own))
-    return Bag(tuple(members))
+        yield drawn, random.randint(_MAX_SEED)
+
+
+def predict_out_of_bag(member: Member, X: Any, target: TrainingTarget, seed: int) -> Values:
+    """Return each row's mean prediction of the learners that did not see it; NaN without any.
+
+    Parameters
+    ----------
+    member : Member
+        A `Bag`, or a forest that was trained with `oob_score`.
+    X : ndarray or EncodedTable
+        The table that it was trained on.
+    target : TrainingTarget
+        What it was trained to predict.
+    seed : int
+        The seed of the training.
+    """
+    if not isinstance(member, Bag):
+        (forest,) = member.learners
+        name = "oob_decision_function_" if target.n_classes else "oob_prediction_"
+        found = np.asarray(vars(forest).pop(name), dtype=np.float64)
+        return found.reshape(-1, 1) if found.ndim == 1 else found
+    total: Any = 0.0
+    counts = np.zeros(len(target.y))
+    draws = _bootstraps(target, seed, len(member.members))
+    for one, (drawn, _) in zip(member.members, draws, strict=True):
+        out = np.ones(len(target.y), bool)
+        out[drawn] = False
+        counts += out
+        total = total + one.values(X) * out[:, None]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / counts[:, None])
 
 
 def train_boosted(
@@ -239,7 +313,7 @@ def make_learner(ensemble: Any, method: str | None, n_members: int, n_rows: int)
         if method == "bagging" and ensemble.max_features is None:
             limits["max_features"] = "all"
         family = ConstructiveForestClassifier if classifies else ConstructiveForestRegressor
-        return family(n_members, **limits)
+        return family(n_members, oob_score=bool(ensemble.oob_score), **limits)
     return (ConstructiveTreeClassifier if classifies else ConstructiveTreeRegressor)(**limits)
 
 
@@ -254,8 +328,10 @@ class Base:
     schema: Schema
     places: PointMap | None
 
-    def read(self, matrix: Matrix) -> Matrix:
-        """Return the columns of encoded rows."""
+    def read(self, matrix: Any) -> Any:
+        """Return the columns of encoded rows; sparse rows stay sparse."""
+        if self.n_columns == 0:  # objects, or similarities alone
+            return np.empty((n_rows_of(matrix), 0), np.float32)
         return matrix.astype(np.float32) if self.places is None else self.places.points(matrix)
 
     @property
@@ -263,11 +339,19 @@ class Base:
         """Number of columns."""
         return self.schema.n_columns if self.places is None else self.places.n_coordinates
 
-    def table(self, columns: Matrix, chosen: Rows, features: Matrix) -> Any:
+    def sources(self) -> Rows:
+        """Return the column of the table that each column comes from."""
+        if self.places is None:
+            return np.arange(self.schema.n_columns)
+        labels = [np.full(n_levels, column) for column, n_levels in self.places.labels]
+        return np.concatenate([self.places.numbers, *labels]).astype(np.int64)
+
+    def table(self, columns: Any, chosen: Rows, features: Matrix) -> Any:
         """Return some columns and the kernel features side by side, as members take them."""
         width = len(chosen)
-        joint = np.empty((len(columns), width + features.shape[1]), columns.dtype)
-        joint[:, :width] = columns if width == columns.shape[1] else columns[:, chosen]
+        joint = np.empty((len(features), width + features.shape[1]), columns.dtype)
+        picked = columns if width == columns.shape[1] else columns[:, chosen]
+        joint[:, :width] = picked.toarray() if is_sparse(picked) else picked
         joint[:, width:] = features
         if self.places is not None:
             return joint
@@ -300,7 +384,7 @@ def n_runs_and_members(method: str | None, n_estimators: int, n_runs: int | None
 
 
 def average_runs(
-    runs: tuple[Run, ...], features: LandmarkMap, base: Base, matrix: Matrix, n_jobs: int | None
+    runs: tuple[Run, ...], features: LandmarkMap, base: Base, matrix: Any, n_jobs: int | None
 ) -> Values:
     """Return the mean prediction of all runs, computed some rows at a time.
 
@@ -312,16 +396,19 @@ def average_runs(
         The landmarks of all runs, those of the first run first.
     base : Base
         The columns beside them.
-    matrix : ndarray of shape (n_rows, n_columns)
+    matrix : ndarray or CSR matrix of n_rows rows
         The encoded rows.
     n_jobs : int or None
         Threads.
     """
-    n_landmarks = len(features.landmarks) // len(runs)
-    chunk = int(np.clip(_MAX_SIMILARITIES // max(1, len(features.landmarks)), BLOCK, 8 * BLOCK))
+    n_rows, n_landmarks = n_rows_of(matrix), features.n_landmarks // len(runs)
+    chunk = int(np.clip(_MAX_SIMILARITIES // max(1, features.n_landmarks), BLOCK, 8 * BLOCK))
+    known = features.columns(matrix) if features.sees_all_rows else None
 
-    def predict(rows: Matrix) -> Values:
-        columns, similarities = base.read(rows), features.columns(rows)
+    def predict(first: int, last: int) -> Values:
+        rows = matrix[first:last]
+        columns = base.read(rows)
+        similarities = features.columns(rows) if known is None else known[first:last]
         total: Any = 0.0
         for k, run in enumerate(runs):
             own = similarities[:, k * n_landmarks : (k + 1) * n_landmarks]
@@ -330,9 +417,27 @@ def average_runs(
         return total
 
     def work(first: int, last: int) -> list[Values]:
-        return [predict(matrix[k : min(k + chunk, last)]) for k in range(first, last, chunk)]
+        return [predict(k, min(k + chunk, last)) for k in range(first, last, chunk)]
 
-    threads = min(effective_n_jobs(n_jobs), -(-len(matrix) // BLOCK))
-    edges = np.linspace(0, len(matrix), threads + 1).astype(np.int64)
+    threads = min(effective_n_jobs(n_jobs), -(-n_rows // BLOCK))
+    edges = np.linspace(0, n_rows, threads + 1).astype(np.int64)
     parts = run_in_threads([partial(work, int(a), int(b)) for a, b in pairwise(edges)], threads)
     return np.concatenate([values for part in parts for values in part or ()])
+
+
+def share_importances(runs: tuple[Run, ...], base: Base) -> Values | None:
+    """Return the mean importance of each column of the table, and that of all kernel features last.
+
+    None where a learner does not tell the importance of its columns.
+    """
+    total = np.zeros(base.schema.n_columns + 1)
+    sources = base.sources()
+    for run in runs:
+        learners = run.member.learners
+        if not all(hasattr(learner, "feature_importances_") for learner in learners):
+            return None
+        own = np.mean([learner.feature_importances_ for learner in learners], axis=0)
+        n_columns = len(run.columns)
+        np.add.at(total, sources[run.columns], own[:n_columns] / len(runs))
+        total[-1] += own[n_columns:].sum() / len(runs)
+    return total

@@ -27,6 +27,7 @@ from featurewright.estimators.parameters import (
 )
 from featurewright.estimators.points import Matrix
 from featurewright.estimators.shared_parameters import RANDOM_STATE, RUNNING
+from featurewright.landmarks.inputs import PRECOMPUTED, n_rows_of
 from featurewright.landmarks.similarity import (
     KERNELS,
     WIDTH_ROWS,
@@ -37,7 +38,7 @@ from featurewright.landmarks.similarity import (
     learn_map,
     make_similarity,
 )
-from featurewright.tables import FLOAT_MAX, Schema
+from featurewright.tables import FLOAT_MAX, Schema, is_sparse
 
 CHOICES = ("random", "class", "kmeans")
 _CLUSTER_ROWS = 2000  # rows that k-means looks at
@@ -50,6 +51,15 @@ def check_kernel(name: str, value: Any) -> None:
     """Check a kernel: a name, or a function."""
     if not callable(value):
         one_of(name, value, KERNELS)
+
+
+def check_scale(name: str, value: Any) -> None:
+    """Check whether columns are scaled: "auto", True or False."""
+    if not (isinstance(value, str) and value == "auto"):
+        try:
+            flag(name, value)
+        except ValueError:
+            raise ValueError(f"{name}={value!r} must be True, False or 'auto'.") from None
 
 
 def check_kernel_params(name: str, value: Any) -> None:
@@ -70,8 +80,10 @@ class LandmarkParameters(DeclaredParameters):
             """
             "gaussian" is exp(-||x - z||² / width); "linear" is x'z + coef0; any other kernel of
             `sklearn.metrics.pairwise.pairwise_kernels` has its name there. A function of two rows
-            that returns a number may be any similarity, positive definite or not; where it returns
-            NaN, it is 0.
+            that returns a finite number may be any similarity, positive definite or not; with one,
+            X may also be a list or an array of objects, such as strings or graphs. With
+            "precomputed" X holds the similarities of each row to all training rows, and landmarks
+            are some of its columns.
             """,
             check_kernel,
         ),
@@ -103,8 +115,8 @@ class LandmarkParameters(DeclaredParameters):
         "batched": Parameter(
             "bool",
             """
-            Whether a kernel that is a function takes two tables and returns a matrix, which is much
-            faster.
+            Whether a kernel that is a function takes two tables, all rows that are to be compared
+            and the landmarks, and returns a matrix, which is much faster.
             """,
             flag,
         ),
@@ -117,16 +129,26 @@ class LandmarkParameters(DeclaredParameters):
             choice(*CHOICES),
         ),
         "scale": Parameter(
-            "bool",
+            'bool or "auto"',
             """
-            Whether columns of numbers are divided by their standard deviation for the kernel. Set
-            it where columns have different units.
+            Whether columns of numbers are divided by their standard deviation for the kernel.
+            "auto" does it where they have different units: with the variances v of the k columns
+            that vary, (Σv)² / Σv² < 1 + (k - 1) / 4, so that few columns would make up the
+            distances. It leaves columns as they are for a function, and where `width` or `gamma`
+            is a number, which has a unit of its own.
             """,
-            flag,
+            check_scale,
         ),
         "random_state": RANDOM_STATE,
         "n_jobs": RUNNING["n_jobs"],
     }
+
+    def __sklearn_tags__(self: Any) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
+        return tags
 
     def _check_combinations(self: Any) -> None:
         if self.width is not None and self.kernel != "gaussian":
@@ -139,6 +161,16 @@ class LandmarkParameters(DeclaredParameters):
             raise ValueError(
                 f"gamma={self.gamma!r} has no part in kernel='gaussian': set its width, or use "
                 "kernel='rbf'."
+            )
+        if self.kernel == PRECOMPUTED and self.landmarks == "kmeans":
+            raise ValueError(
+                "landmarks='kmeans' needs rows of numbers, but kernel='precomputed' has "
+                "similarities alone: use 'random' or 'class'."
+            )
+        if self.kernel == PRECOMPUTED and self.scale is True:
+            raise ValueError(
+                "scale=True needs columns of numbers, but kernel='precomputed' has similarities "
+                "alone: leave scale out."
             )
         if self.kernel_params is not None and not callable(self.kernel):
             raise ValueError(
@@ -208,7 +240,8 @@ class LandmarkChoice:
         """Return the rows nearest to the centers of clusters, and others where some coincide."""
         seen = draw_rows(self.rows, min(_CLUSTER_ROWS, len(self.rows)), random)
         points = self.points_of(seen)
-        n_clusters = min(self.n_landmarks, len(np.unique(points, axis=0)))
+        distinct = len(seen) if is_sparse(points) else len(np.unique(points, axis=0))
+        n_clusters = min(self.n_landmarks, distinct)
         model = KMeans(n_clusters, n_init=1, random_state=random)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # rows that hardly differ
@@ -220,7 +253,10 @@ class LandmarkChoice:
 
 
 def slices_of(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return classes for numbers by rank: ten slices of the same size."""
+    """Return classes for numbers by rank, or mean rank: ten slices of the same size."""
+    if values.ndim > 1:
+        ranks = np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0, kind="stable")
+        values = ranks.mean(axis=1)
     ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
     return ranks * min(_SLICES, len(values)) // len(values)
 
@@ -234,19 +270,24 @@ def draw_rows(rows: Rows, n_drawn: int, random: RandomState) -> Rows:
 class LandmarkPlan:
     """What all sets of landmarks of a fit have in common."""
 
-    places: PointMap
+    places: PointMap | None
     similarity: Similarity
     choice: LandmarkChoice
 
-    def draw(self, matrix: Matrix, random: RandomState) -> tuple[Rows, LandmarkMap]:
+    def draw(self, matrix: Any, random: RandomState) -> tuple[Rows, LandmarkMap]:
         """Draw a set of landmarks; return its row numbers and what computes its columns."""
         rows = self.choice.draw(random)
-        return rows, LandmarkMap(self.places, self.similarity, self.places.points(matrix[rows]))
+        if self.similarity.metric == PRECOMPUTED:
+            return rows, LandmarkMap(None, self.similarity, rows[:, None].astype(np.float64))
+        points = matrix[rows] if self.places is None else self.places.points(matrix[rows])
+        if is_sparse(points) and not callable(self.similarity.metric):
+            points = points.toarray()
+        return rows, LandmarkMap(self.places, self.similarity, points)
 
 
 def plan_landmarks(
     learner: Any,
-    matrix: Matrix,
+    matrix: Any,
     schema: Schema,
     rows: Rows,
     codes: NDArray[np.integer] | None,
@@ -254,15 +295,28 @@ def plan_landmarks(
     random: RandomState,
 ) -> LandmarkPlan:
     """Return what all sets of landmarks have in common, learned from the rows of weight."""
-    used = matrix if len(rows) == len(matrix) else matrix[rows]
-    places = learn_map(used, schema, scale=bool(learner.scale))
+    places = None
+    if schema.n_columns and learner.kernel != PRECOMPUTED:
+        used = matrix if len(rows) == n_rows_of(matrix) else matrix[rows]
+        places = learn_map(used, schema, scale=_wanted_scale(learner))
+
+    def points_of(some: Rows) -> Any:
+        return matrix[some] if places is None else places.points(matrix[some])
+
     sample = draw_rows(rows, min(WIDTH_ROWS, len(rows)), random)
-    similarity = make_similarity(learner, places.points(matrix[sample]))
-    choice = LandmarkChoice(
-        learner.landmarks,
-        learner.n_landmarks,
-        rows,
-        codes,
-        lambda some: places.points(matrix[some]),
-    )
+    similarity = make_similarity(learner, points_of(sample))
+    choice = LandmarkChoice(learner.landmarks, learner.n_landmarks, rows, codes, points_of)
     return LandmarkPlan(places, similarity, choice)
+
+
+def _wanted_scale(learner: Any) -> bool | str:
+    """Return whether columns are scaled, "auto" where that depends on the columns."""
+    if not isinstance(learner.scale, str):
+        return bool(learner.scale)
+    in_own_units = callable(learner.kernel) or _is_given(learner.width) or _is_given(learner.gamma)
+    return False if in_own_units else "auto"
+
+
+def _is_given(value: Any) -> bool:
+    """Whether a width or gamma is a number."""
+    return value is not None and not isinstance(value, str)

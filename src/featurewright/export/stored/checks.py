@@ -167,7 +167,7 @@ def check_similarity(similarity: Similarity) -> None:
 
     numbers = similarity.params.values()
     demand(
-        similarity.metric in kernel_metrics()
+        similarity.metric in (*kernel_metrics(), "precomputed")
         and not similarity.batched
         and set(similarity.params) <= {"gamma", "degree", "coef0"}
         and all(number is None or isinstance(number, (int, float)) for number in numbers),
@@ -176,7 +176,20 @@ def check_similarity(similarity: Similarity) -> None:
 
 
 def check_landmarks(features: LandmarkMap) -> None:
-    """Refuse landmarks that are not points."""
+    """Refuse landmarks that are not points, or with given similarities not numbers of columns."""
+    demand(
+        (features.places is None) == (features.similarity.metric == "precomputed"),
+        "a kernel and its points do not fit each other",
+    )
+    if features.places is None:
+        numbers = features.landmarks
+        demand(
+            numbers.shape == (len(numbers), 1)
+            and all_finite(numbers)
+            and np.all((numbers >= 0) & (numbers == np.round(numbers))),
+            "the landmarks are not numbers of columns",
+        )
+        return
     shape = (len(features.landmarks), features.places.n_coordinates)
     origin = features.similarity.origin
     demand(
@@ -196,7 +209,10 @@ def check_landmarks(features: LandmarkMap) -> None:
 def check_member(member: One) -> None:
     """Refuse a member that predicts nothing."""
     demand(hasattr(member.learner, "predict"), "a member of an ensemble is no estimator")
-    demand(member.n_classes >= 0, "a member of an ensemble has a negative number of classes")
+    demand(
+        np.all(np.asarray(member.n_classes) >= 0),
+        "a member of an ensemble has a negative number of classes",
+    )
 
 
 def check_members(members: Several) -> None:

@@ -224,7 +224,9 @@ def ensemble_kinds(*, regressor: bool) -> Learned:
     from featurewright.landmarks.similarity import LandmarkMap
     from featurewright.tables import Schema
 
-    own = {"_unit": float} if regressor else {"classes_": npt.NDArray[Any], "n_classes_": int}
+    target = _target_kinds()
+    names = ("_unit",) if regressor else ("classes_", "n_classes_")
+    own = {name: target[name] for name in names}
     return _learned(
         {
             "_base": Base,
@@ -236,7 +238,13 @@ def ensemble_kinds(*, regressor: bool) -> Learned:
             "n_runs_": int,
             "width_": float | None,
             **own,
-        }
+        },
+        {
+            "n_landmarks_": int,
+            "oob_decision_function_": Floats,
+            "oob_prediction_": Floats,
+            "oob_score_": float,
+        },
     )
 
 

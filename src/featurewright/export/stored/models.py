@@ -294,10 +294,21 @@ def _check_places(points: Any, schema: Any) -> None:
     )
 
 
+def _check_map(features: Any, schema: Any) -> None:
+    """Check that landmarks are compared with the columns of the table."""
+    if features.places is not None:
+        _check_places(features.places, schema)
+    else:
+        demand(
+            np.all(features.landmarks < schema.n_columns),
+            "a landmark is a column that there is not",
+        )
+
+
 def _check_landmarks(model: Any) -> None:
     """Check the features of landmarks."""
     _check_columns(model, model._schema.names)
-    _check_places(model._map.places, model._schema)
+    _check_map(model._map, model._schema)
     demand(
         model.landmark_rows_.shape == (len(model._map.landmarks),)
         and model.landmarks_.shape == model._map.landmarks.shape,
@@ -309,22 +320,26 @@ def _check_ensemble(model: Any) -> None:
     """Check the runs of an ensemble over kernel features."""
     base, runs, features, schema = model._base, model._runs, model._features, model._schema
     _check_columns(model, schema.names)
-    _check_places(features.places, schema)
+    _check_map(features, schema)
     if base.places is not None:
-        _check_places(base.places, schema)
+        _check_places(base.places, base.schema)
     demand(
-        base.schema.n_columns == schema.n_columns
+        base.schema.n_columns == (0 if features.places is None else schema.n_columns)
         and runs
         and len(model.landmark_rows_) == len(model.estimators_) == model.n_runs_ == len(runs)
         and len(features.landmarks) % len(runs) == 0,
         "the runs do not fit their landmarks",
     )
-    n_classes = 0
+    n_classes: int | tuple[int, ...] = 0
     if is_classifier(model):
-        _check_classes(model.classes_)
-        n_classes = len(model.classes_)
-        demand(model.n_classes_ == n_classes, "the classes are not as many as it says")
+        several = isinstance(model.classes_, list)
+        for classes in model.classes_ if several else [model.classes_]:
+            _check_classes(classes)
+        sizes = list(map(len, model.classes_)) if several else len(model.classes_)
+        demand(sizes and model.n_classes_ == sizes, "the classes are not as many as it says")
+        n_classes = tuple(sizes) if isinstance(sizes, list) else sizes
     n_landmarks = len(features.landmarks) // len(runs)
+    n_values = set()
     for run in runs:
         demand(
             run.columns.ndim == 1 and np.all((run.columns >= 0) & (run.columns < base.n_columns)),
@@ -334,7 +349,34 @@ def _check_ensemble(model: Any) -> None:
             demand(
                 member.n_classes == n_classes, "a member does not have the classes of its ensemble"
             )
-            check_learner(member.learner, len(run.columns) + n_landmarks, n_classes)
+            n_columns = len(run.columns) + n_landmarks
+            if isinstance(n_classes, int) and n_classes:
+                check_learner(member.learner, n_columns, n_classes)
+            else:
+                n_values.add(_count_values(member, n_columns))
+    wanted = {sum(n_classes)} if isinstance(n_classes, tuple) else n_values
+    demand(
+        len(n_values) <= 1 and n_values <= wanted,
+        "the members do not predict as many values as their ensemble",
+    )
+
+
+def _count_values(member: Any, n_columns: int) -> int:
+    """Return how many numbers a member says of a row: one for each target, or for each class."""
+    learner = member.learner
+    if estimator_name(learner) is None:
+        said = answer(member, "values", n_columns)
+        demand(said.ndim == 2 and len(said) == 2, "a member does not predict each row")
+        return int(said.shape[1])
+    demand(learner.n_features_in_ == n_columns, "a member takes another number of columns")
+    for classes, n_classes in zip(
+        getattr(learner, "classes_", ()), np.atleast_1d(member.n_classes), strict=False
+    ):
+        demand(
+            np.array_equal(classes, np.arange(n_classes)),
+            "a member has classes that its ensemble does not have",
+        )
+    return int(learner.forest_.values.shape[1]) if hasattr(learner, "forest_") else 1
 
 
 def _check_recursive(model: Any) -> None:

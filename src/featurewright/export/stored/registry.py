@@ -87,7 +87,11 @@ RECORDS = {
     "Similarity": RecordSpec(
         "featurewright.landmarks.similarity", checks.check_similarity, kinds={"metric": str}
     ),
-    "LandmarkMap": RecordSpec("featurewright.landmarks.similarity", checks.check_landmarks),
+    "LandmarkMap": RecordSpec(
+        "featurewright.landmarks.similarity",
+        checks.check_landmarks,
+        kinds={"landmarks": npt.NDArray[np.floating[Any]]},
+    ),
     "Base": RecordSpec("featurewright.landmarks.runs"),
     "One": RecordSpec("featurewright.landmarks.runs", checks.check_member),
     "Bag": RecordSpec("featurewright.landmarks.runs", checks.check_members),
