@@ -42,6 +42,7 @@ from featurewright.export.stored.foreign import Unread
 from featurewright.export.stored.models import ESTIMATORS as STORED
 from featurewright.export.stored.models import get_estimator, learned_kinds
 from featurewright.export.stored.registry import CHOICES, RECORDS, get_choices, get_record
+from featurewright.report import summarize
 
 every_estimator = loop_over("name", ESTIMATORS)
 # What the model in format_1.fw said when it was saved.
@@ -335,6 +336,20 @@ def test_columns_are_computed_without_reading_the_predictor(name, tmp_path):
     if name == "AutoFeatures":
         assert isinstance(loaded.model_, Unread)
         assert not hasattr(loaded, "predict")
+
+
+def test_results_of_earlier_versions_have_no_codes_of_reasons():
+    document, members = unpack(saved("AutoFeatures", "pandas"))
+    n_codes = 0
+    for node in document["nodes"]:
+        if node["kind"] == "dict":
+            before = len(node["items"])
+            node["items"] = [pair for pair in node["items"] if pair[0] != "reason_code"]
+            n_codes += before - len(node["items"])
+    assert n_codes > 0
+    loaded = load(io.BytesIO(pack(document, members)))
+    assert "reason_code" not in loaded.results_[0]
+    assert summarize(loaded)["methods"]
 
 
 def test_files_that_are_streams(tmp_path):

@@ -11,7 +11,15 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    Any,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 import numpy as np
 import numpy.typing as npt
@@ -204,10 +212,15 @@ def is_kind(value: Any, kind: Any) -> bool:
 
 def _has_entries(value: Mapping[Any, Any], kind: Any) -> bool:
     """Whether a dict has what a TypedDict names; it may have more."""
-    hints = get_type_hints(kind)
-    return kind.__required_keys__ <= set(value) and all(
-        is_kind(value[key], hint) for key, hint in hints.items() if key in value
-    )
+    # Not `__required_keys__`, which takes every key for required where annotations are texts.
+    for key, hint in get_type_hints(kind, include_extras=True).items():
+        optional = get_origin(hint) is NotRequired
+        if key not in value:
+            if not optional:
+                return False
+        elif not is_kind(value[key], get_args(hint)[0] if optional else hint):
+            return False
+    return True
 
 
 def _are_kinds(values: tuple[Any, ...], kinds: tuple[Any, ...]) -> bool:
