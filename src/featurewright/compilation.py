@@ -103,4 +103,5 @@ def _steps() -> list[Callable[[], Any]]:
         lambda: BatchConstructor().fit(X, number).transform(X),
         *(encode(missing) for missing in ("random", "spread")),
         encode("random", n_hash=16),
+        encode("random", depth_weights=0.5),
     ]

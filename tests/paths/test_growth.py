@@ -10,7 +10,7 @@ from tests.paths.cases import make_classes, make_frame, make_table
 
 from featurewright import ForestPathEncoder
 from featurewright.engine import growth
-from featurewright.paths.encoder import MAX_HELD_OUT, hold_out
+from featurewright.paths.convergence import MAX_HELD_OUT, hold_out
 
 X = make_table(150)
 PLANES = X[:, 0] + X[:, 1]

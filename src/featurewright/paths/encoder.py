@@ -43,6 +43,7 @@ from featurewright.estimators.shared_parameters import (
     worded,
 )
 from featurewright.expressions import Domain
+from featurewright.paths.convergence import Convergence, hold_out
 from featurewright.paths.conversion import copy_trees
 from featurewright.paths.encoding import (
     Numbering,
@@ -64,8 +65,6 @@ from featurewright.tables import (
     read_sparse,
 )
 
-MAX_HELD_OUT = 1_000  # rows whose kernel matrix is compared
-_LEAST_ROWS = 4
 _NO_SALTS = np.empty(0, np.uint64)
 _LARGEST_WEIGHT = 1e6  # of a level; its square is added up in kernels
 _MAX_LEVELS = 20  # levels of a category that have a target of their own, the most frequent ones
@@ -711,68 +710,6 @@ class ForestPathEncoder(GrownEnsemble):
         used[~used.any(axis=1)] = True
         scale = used.shape[1] / used.sum(axis=1)
         return Seen(used, scale.astype(np.float32))
-
-
-def hold_out(
-    weights: npt.NDArray[np.float32],
-    share: float,
-    seed: int,
-    groups: npt.NDArray[Any] | None = None,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """Return rows drawn to be held out, and the weights with zeros for them.
-
-    The rows of a group are held out together: all of them have no weight, and of more than can be
-    compared some are returned.
-    """
-    rows = np.flatnonzero(weights > 0)
-    if len(rows) < _LEAST_ROWS:
-        raise ValueError(
-            f'n_estimators="auto" holds rows out and needs at least {_LEAST_ROWS}, but there are '
-            f"{len(rows)}: pass a number of trees."
-        )
-    count = int(np.clip(round(share * len(rows)), 2, min(MAX_HELD_OUT, len(rows) - 2)))
-    random = np.random.RandomState(seed)
-    if groups is None:
-        out = held = np.sort(random.permutation(rows)[:count])
-    else:
-        _, codes, sizes = np.unique(groups[rows], return_inverse=True, return_counts=True)
-        if len(sizes) < 2:
-            raise ValueError(
-                'n_estimators="auto" holds out the rows of whole groups, but all rows are of one '
-                "group: pass a number of trees."
-            )
-        order = random.permutation(len(sizes))
-        n_groups = int(np.searchsorted(np.cumsum(sizes[order]), count)) + 1
-        chosen = order[: min(n_groups, len(sizes) - 1)]
-        out = rows[np.isin(codes, chosen)]
-        held = np.sort(random.permutation(out)[:MAX_HELD_OUT])
-    rest = weights.copy()
-    rest[out] = 0.0
-    return held, rest
-
-
-class Convergence:
-    """The kernel matrix of held-out rows as trees are added, and how much it changes."""
-
-    def __init__(self, matrix: npt.NDArray[np.float32]) -> None:
-        self.matrix = matrix
-        self.shared: Any = 0.0
-        self.n_trees = 0
-        self.history: list[dict[str, float]] = []
-        self._before: npt.NDArray[np.float64] | None = None
-
-    def add(self, paths: ForestPaths) -> float:
-        """Add trees; return the mean change of an element, infinite for the first trees."""
-        self.shared = self.shared + paths.share(self.matrix, None, "path", normalize=False)
-        self.n_trees += paths.forest.n_trees
-        own = np.diagonal(self.shared)
-        now = self.shared / np.sqrt(own[:, None] * own[None, :])
-        change = np.inf
-        if self._before is not None:
-            change = float(np.abs(now - self._before).mean())
-            self.history.append({"n_trees": self.n_trees, "change": change})
-        self._before = now
-        return change
 
 
 def table_as_target(
