@@ -25,6 +25,8 @@ from featurewright import (
     ConstructiveTreeClassifier,
     KernelFeatureEnsembleClassifier,
     KernelFeatureEnsembleRegressor,
+    load,
+    save,
 )
 from featurewright.datasets import make_ringnorm, make_unit_square
 from featurewright.landmarks.ensembles import HAVE_BOOTSTRAPS
@@ -393,3 +395,17 @@ def test_importances_of_labels_and_of_other_members():
     assert model.feature_importances_.shape == (2,)
     assert model.feature_importances_[0] > 0.5
     assert not hasattr(classifier(GaussianNB()).fit(X, Y), "feature_importances_")
+
+
+@pytest.mark.parametrize("member", [None, DecisionTreeClassifier(max_depth=3)])
+def test_files_of_several_targets_and_out_of_bag_scores(member, tmp_path):
+    model = classifier(member, method="bagging", oob_score=True).fit(X[TRAIN], LABELS[TRAIN])
+    save(model, tmp_path / "model.fw")
+    again = load(tmp_path / "model.fw")
+    for found, expected in zip(again.predict_proba(X), model.predict_proba(X), strict=True):
+        assert_array_equal(found, expected)
+    assert again.oob_score_ == model.oob_score_
+    assert_array_equal(again.feature_importances_, model.feature_importances_)
+    numbers = regressor().fit(X[TRAIN], np.column_stack([NUMBERS, X[:, 0]])[TRAIN])
+    save(numbers, tmp_path / "numbers.fw")
+    assert_array_equal(load(tmp_path / "numbers.fw").predict(X), numbers.predict(X))
