@@ -254,7 +254,8 @@ sizes; the other rows change what they name.
 
 Other splits, of all rows, which include those of the table above: the form of a recursion was
 chosen with some of the rows that are held out here. The default chooses the number
-of recursions on training rows, and may choose none. "Published" calibrates members on rows that the transformation has seen, each on a
+of recursions on training rows, and may choose none. "Published" calibrates members on rows that the
+transformation has seen, each on a
 third of them. "No recursion" is the default's own calibration of the original columns. Sizes are
 those of `keep="auto"`, except on {", ".join(WIDE)}, which has too many columns for them:
 `keep="published"`.
