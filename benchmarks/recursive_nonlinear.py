@@ -153,7 +153,8 @@ def main() -> None:
     options.sets, missing = present(options.sets)
     store = Store("recursive_nonlinear", options.reuse)
     cells = plan(options)
-    every = [job for jobs in cells.values() for job in jobs]
+    # By split, so that a run that is stopped has something of every cell.
+    every = sorted((job for jobs in cells.values() for job in jobs), key=lambda job: job["split"])
     left = run(store, every, max_minutes=options.max_minutes, work=work)
     finish(report(cells, store, options), missing + left, options.write, store, options.size)
 

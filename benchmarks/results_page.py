@@ -293,6 +293,13 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
             )
             for words in ("calibrated as published", "calibrated as the default is")
         ),
+        Claim(
+            "recursive_nonlinear",
+            "A recursion over landmarks lowers the log loss on sonar",
+            r"^\| sonar, landmarks *\|[^|]*\|[^|]*\| *([+-][\d.]+) ± ([\d.]+) *\|",
+            lambda mean, error: below(mean, str(-2 * float(error))),
+            "{1} ± {2}",
+        ),
         *(
             Claim(
                 "landmarks",

@@ -630,8 +630,8 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
         part = slice(first * width, last * width)
         matrix, offset = self._joined[:, part], self._offset[part]
         blocks = _affine(columns, matrix, offset)
-        # A missing or infinite number makes every component of its row so: look at the first.
-        broken = np.flatnonzero(~np.isfinite(blocks[:, 0]))
+        # A missing number makes every component of its row so, one that is too large some of them.
+        broken = np.flatnonzero(~np.isfinite(blocks @ np.ones(blocks.shape[1])))
         if broken.size:
             check_range(columns[broken])
             blocks[broken] = _affine(filled(columns[broken], self._inputs.fill), matrix, offset)
