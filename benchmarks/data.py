@@ -35,7 +35,9 @@ SAME_ROWS = {
 SINGLE_TARGET = ("binary", "multiclass", "regression")
 SMALL_TRAINING = {"waveform": 300, "twonorm": 300, "ringnorm": 300}
 FRESH = ":fresh"  # ends the name of an artificial set that is drawn anew for every split
-HOLDOUTS = ("tenth", "third", "own", "stratified")
+# Rows to learn from of larger sets, as Geurts, Ernst and Wehenkel (2006) split them.
+TRAINING_ROWS = {"letter": 10_000, "pendigits": 7_494}
+HOLDOUTS = ("published", "tenth", "third", "own", "stratified")
 
 
 @dataclass(frozen=True)
@@ -325,10 +327,12 @@ def split_rows(
     ----------
     dataset : Dataset
         The set.
-    holdout : {"tenth", "third", "own", "stratified"}
-        Share of the rows to test on. The first two draw rows at random; ``"own"`` takes the
-        set's own split if it has one and a third otherwise; ``"stratified"`` draws a third within
-        each class. Except with ``"stratified"``, the three artificial sets train on 300 rows.
+    holdout : {"published", "tenth", "third", "own", "stratified"}
+        Share of the rows to test on. ``"published"`` draws as many rows to learn from as the
+        publications do, where that is known, else it tests on a tenth. ``"tenth"`` and ``"third"``
+        draw rows at random; ``"own"`` takes the set's own split if it has one and a third
+        otherwise; ``"stratified"`` draws a third within each class. Except with ``"stratified"``,
+        the three artificial sets train on 300 rows.
     seed : int
         Seed of the random numbers.
     max_rows : int, optional
@@ -351,8 +355,11 @@ def split_rows(
     elif dataset.name in SMALL_TRAINING:
         size = SMALL_TRAINING[dataset.name]
         train, test = train_test_split(rows, train_size=size, random_state=seed)
+    elif holdout == "published" and dataset.name in TRAINING_ROWS:
+        size = TRAINING_ROWS[dataset.name]
+        train, test = train_test_split(rows, train_size=size, random_state=seed)
     else:
-        share = 0.1 if holdout == "tenth" else 1 / 3
+        share = 0.1 if holdout in ("published", "tenth") else 1 / 3
         train, test = train_test_split(rows, test_size=share, random_state=seed)
     return train[:max_rows], test[:max_rows]
 

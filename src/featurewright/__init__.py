@@ -35,6 +35,7 @@ if _typing.TYPE_CHECKING:
         LandmarkKernelFeatures,
     )
     from featurewright.paths import ForestPathEncoder
+    from featurewright.publications import published
     from featurewright.recursive import RecursiveSelectiveClassifier, RecursiveSelectiveTransformer
 
 __version__ = "0.1.0"
@@ -67,6 +68,7 @@ __all__ = [
     "datasets",
     "load",
     "metrics",
+    "published",
     "register_operator",
     "save",
 ]
@@ -100,6 +102,7 @@ _MODULES = {
     "datasets": "",
     "load": "export",
     "metrics": "",
+    "published": "publications",
     "register_operator": "expressions",
     "save": "export",
 }

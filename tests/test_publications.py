@@ -1,0 +1,42 @@
+"""The methods with the settings of their publications."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+
+from featurewright import published
+from featurewright.publications import PUBLISHED
+
+SMALL = {
+    "forest_paths": {"max_estimators": 4, "step": 2},
+    "rst": {"n_recursions": 1},
+    "monte_carlo_tree": {},
+    "fctree": {},
+    "fctree_unweighted": {},
+    "tfc": {},
+}
+
+
+def test_every_method_is_fitted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4))
+    y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
+    for name, publication in PUBLISHED.items():
+        changes = SMALL.get(name, {"n_estimators": 2})
+        if "random_state" in published(name).get_params():
+            changes = {**changes, "random_state": 0}
+        model = published(name, **changes)
+        assert type(model).__name__ == publication.estimator
+        assert model.get_params().items() >= {**publication.settings, **changes}.items()
+        model.fit(X, y)
+        if is_classifier(model):
+            assert set(model.predict(X)) <= {"same", "other"}, name
+        else:
+            assert model.transform(X).shape[0] == len(X), name
+
+
+def test_names_that_are_unknown_are_refused():
+    with pytest.raises(ValueError, match=r"'forest' is no published method; use one of 'monte_"):
+        published("forest")
