@@ -50,7 +50,7 @@ MAX_COLUMNS = 100
 LEAST_ROWS = 200
 HALF = 0.5
 LEAST_GAP = 0.1
-SMALL_ROWS, SMALL_TIMES = 1000, 4  # below, test parts are small: so many times as many splits
+SMALL_ROWS, SMALL_TIMES = 1000, 4  # below, test parts are small: this many times the splits
 WRITE = ROOT / "docs" / "results" / "auto_gap.md"
 
 
@@ -66,7 +66,7 @@ def default_sets() -> list[str]:
 
 
 def splits_of(name: str, options: argparse.Namespace) -> range:
-    """Give the numbers of the splits of a set."""
+    """Return the numbers of the splits of a set."""
     return seeds_of(options, SMALL_TIMES if manifest()[name]["n_rows"] < SMALL_ROWS else 1)
 
 

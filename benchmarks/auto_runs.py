@@ -27,7 +27,7 @@ def settings_of(name: str, seed: int, options: argparse.Namespace, **params: Any
 
 
 def seeds_of(options: argparse.Namespace, times: int = 1) -> range:
-    """Give the numbers of the splits, or so many times as many."""
+    """Return the numbers of the splits, or a multiple of them."""
     return range(options.first_seed, options.first_seed + times * options.seeds)
 
 

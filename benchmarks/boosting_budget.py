@@ -63,7 +63,7 @@ def jobs_of(name: str, wanted: Budget, options: argparse.Namespace) -> list[Sett
 def ratio(
     name: str, wanted: Budget, measure: str, store: Store, options: argparse.Namespace
 ) -> float:
-    """Give a measure's mean over that with the base; NaN where a run is missing."""
+    """Return a measure's mean over that with the base; NaN where a run is missing."""
     found, base = (jobs_of(name, one, options) for one in (wanted, BASE))
     # A set may be learned without an error: one wrong row more on both sides lets them be divided.
     extra = 1 / column(store, base, "n_test").mean() if measure == "error" else 0.0

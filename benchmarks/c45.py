@@ -16,19 +16,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 LEAST_ROWS = 2.0  # on each side of a split, by weight
 LEAST_SHARE = 0.1  # of a node's rows for each class, on each side,
-MOST_OF_SHARE = 25.0  # but no more than so many
+MOST_OF_SHARE = 25.0  # but no more than this many
 _NEAR = 1e-5  # values nearer than this are the same
 _SLACK = 1e-3  # below the mean gain
 _WORTH_A_TREE = 0.1  # errors that a subtree must save
 
 
 def times_log(weights: np.ndarray) -> np.ndarray:
-    """Give x log2 x, 0 for 0."""
+    """Return x log2 x, 0 for 0."""
     return weights * np.log2(np.maximum(weights, 1e-300))
 
 
 def entropy(weights: np.ndarray) -> np.ndarray:
-    """Give the entropy of class weights along the last axis, times their sum."""
+    """Return the entropy of class weights along the last axis, times their sum."""
     return times_log(weights.sum(axis=-1)) - times_log(weights).sum(axis=-1)
 
 
@@ -89,7 +89,7 @@ class C45(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Give the shares of the classes in the rows' leaves."""
+        """Return the shares of the classes in the rows' leaves."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         nodes = np.zeros(len(X), dtype=int)
@@ -102,7 +102,7 @@ class C45(ClassifierMixin, BaseEstimator):
         return self.leaves_[nodes]
 
     def predict(self, X: Any) -> np.ndarray:
-        """Give the most frequent class of the rows' leaves."""
+        """Return the most frequent class of the rows' leaves."""
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
 

@@ -28,11 +28,11 @@ class Errors:
         }
 
     def mean(self, name: str, method: str) -> float:
-        """Give the mean error of a method, NaN where there is none."""
+        """Return the mean error of a method, NaN where there is none."""
         return mean_and_error(self.splits[name, method])[0]
 
     def scores(self) -> np.ndarray:
-        """Give errors by set and method; a method that gave no columns leaves the original ones."""
+        """Return errors by set and method; one that gave no columns leaves the original ones."""
         found = np.array([[self.mean(n, m) for m in self.methods] for n in self.sets])
         if BASE in self.methods:
             base = found[:, self.methods.index(BASE)]
@@ -92,7 +92,7 @@ class Errors:
 
 
 def mean_ratio(errors: np.ndarray, base: np.ndarray) -> float:
-    """Give the geometric mean of errors over others; no error at all has no ratio."""
+    """Return the geometric mean of errors over others; no error at all has no ratio."""
     positive = (base > 0) & (errors > 0)
     return float(np.exp(np.mean(np.log(errors[positive] / base[positive]))))
 
@@ -132,7 +132,7 @@ def behind_original(ranking: Ranking) -> str:
 
 
 def reason_of(found: dict | None) -> str:
-    """Give the reason why a job has no columns."""
+    """Return the reason why a job has no columns."""
     return (found or {}).get("reason", "")
 
 

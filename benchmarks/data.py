@@ -336,7 +336,7 @@ def split_rows(
     seed : int
         Seed of the random numbers.
     max_rows : int, optional
-        Both parts are cut to so many rows.
+        Both parts are cut to this number of rows.
 
     Returns
     -------
@@ -365,7 +365,7 @@ def split_rows(
 
 
 def raetsch_split(dataset: Dataset, split: int) -> tuple[np.ndarray, np.ndarray]:
-    """Give one of the published splits of a set of Rätsch's, or a random one of the same size.
+    """Return one of the published splits of a set of Rätsch's, or a random one of the same size.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ def plot(seconds: Costs, built: Costs, path: Path) -> None:
 
 
 def slope(values: list[float]) -> float:
-    """Give the exponent with which time grows from a hundred columns on."""
+    """Return the exponent with which time grows from a hundred columns on."""
     first = COLUMNS.index(100)
     return float(np.polyfit(np.log(COLUMNS[first:]), np.log(values[first:]), 1)[0])
 

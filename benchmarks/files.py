@@ -27,7 +27,7 @@ WRITE = PAGES / "files.md"
 
 
 def models(n_trees: int) -> dict[str, Any]:
-    """Give the models to write."""
+    """Return the models to write."""
     threads = {"random_state": 0, "n_jobs": -1}
     return {
         f"constructive forest, {n_trees} trees": featurewright.ConstructiveForestClassifier(

@@ -12,7 +12,7 @@ Cells = dict[tuple[str, ...], list[Settings]]
 
 
 def params_of(label: str, **kernel: Any) -> dict[str, Any]:
-    """Give the parameters of a row of the tables."""
+    """Return the parameters of a row of the tables."""
     method = METHODS[label.removesuffix(" + K")]
     if label.endswith(" + K") or method == "kernel_only":
         return {"method": method, **kernel}

@@ -55,5 +55,5 @@ SIZES = (10, 50, 100)
 
 
 def published_splits(name: str) -> int:
-    """Give the number of splits that the published errors of a set are means of."""
+    """Return the number of splits that the published errors of a set are means of."""
     return 20 if name in ("image", "splice") else 100

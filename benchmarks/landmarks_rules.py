@@ -43,7 +43,7 @@ def judge(store: Store, cells: Cells) -> dict[tuple[str, ...], str]:
 
 
 def rules_of(label: str, n_columns: int) -> dict[str, Any]:
-    """Give the parameters that make an ensemble's trees those of the published program."""
+    """Return the parameters that make an ensemble's trees those of the published program."""
     with_k = label.endswith(" + K")
     if label.startswith("subspace"):
         return {"estimator": "C4.5, drawn + K" if with_k else "C4.5, drawn"}

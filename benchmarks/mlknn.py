@@ -33,7 +33,7 @@ def predict_labels(
     k: int = 10,
     smoothing: float = 1.0,
 ) -> np.ndarray:
-    """Give the probability of each label for test rows.
+    """Return the probability of each label for test rows.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def predict_labels(
     counts = Y[nearest(others, squares, k)].sum(axis=1)
     test_counts = Y[nearest(test_products, squares, k)].sum(axis=1)
     n_rows, n_labels = Y.shape
-    # How often rows with (1) and without (0) a label have so many neighbours with it.
+    # How often rows with (1) and without (0) a label have each number of neighbours with it.
     seen = np.zeros((2, n_labels, k + 1))
     np.add.at(seen, (Y, np.arange(n_labels), counts), 1.0)
     chances = (seen + smoothing) / (seen.sum(axis=2, keepdims=True) + smoothing * (k + 1))

@@ -110,7 +110,7 @@ def add_size_options(parser: argparse.ArgumentParser, quick: str, full: str) -> 
 
 
 def size_of(full: bool, words: Sequence[str]) -> str:
-    """Tell the size of a run by the words of its command."""
+    """Return the size of a run by the words of its command."""
     options = (word.split("=")[0] for word in words if word.startswith("--"))
     if any(option not in _NEUTRAL for option in options):
         return "custom"
@@ -132,7 +132,7 @@ def settle_sizes(options: argparse.Namespace, **sizes: tuple[Any, Any]) -> None:
 
 
 def image(options: argparse.Namespace, name: str) -> Path:
-    """Give the file of a plot that belongs to the page of a run."""
+    """Return the file of a plot that belongs to the page of a run."""
     return options.write.with_name(f"{options.write.stem}_{name}.png")
 
 

@@ -80,7 +80,7 @@ TREE_SEED = 0
 
 @functools.lru_cache(maxsize=4)
 def table(name: str, max_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read a set, or one mine field, cut to so many rows drawn at random."""
+    """Read a set, or one mine field, cut to that number of rows drawn at random."""
     if name.startswith("landmine "):
         import pandas as pd
 
@@ -118,7 +118,7 @@ def make_learner(name: str) -> Any:
 
 
 def measure(name: str, model: Any, X: np.ndarray, y: np.ndarray, skewed: bool) -> Values:
-    """Give the accuracy, or the area under the ROC curve of skewed classes, by name of the learner.
+    """Return the accuracy, or the area under the ROC curve of skewed classes, by learner.
 
     An SVM that fits no probabilities ranks rows by its labels; what margins give comes beside it.
     """
@@ -227,7 +227,7 @@ class Results:
         return found
 
     def get(self, name: str, kind: str, value: str) -> np.ndarray:
-        """Give a value of all folds."""
+        """Return a value of all folds."""
         percent = 1 if value.startswith(("n_", "fit")) else 100
         return percent * column(self.store, jobs_of(name, kind, self.options), value)
 
@@ -251,7 +251,7 @@ class Results:
 
 
 def mean_of(values: np.ndarray) -> float:
-    """Give the mean of what there is."""
+    """Return the mean of what there is."""
     return mean_and_error(values)[0]
 
 
@@ -360,7 +360,7 @@ def report(results: Results, options: argparse.Namespace, out_of_time: bool) -> 
     }
     return f"""# Feature construction trees beside their publication
 
-{FOLDS} folds, stratified; sets of more than {options.max_rows:,} rows are cut to so many. Learners
+{FOLDS} folds, stratified; sets of more than {options.max_rows:,} rows are cut to it. Learners
 as in Weka: Gaussian naive Bayes, a linear SVM on columns between 0 and 1 (SMO), C4.5 pruned at
 confidence {PRUNING} (J48, without the raising of subtrees); the Gaussian SVM of the published
 figure 5 with Weka's gamma of {RBF_GAMMA}, on the original columns. TFC is `BatchConstructor` with

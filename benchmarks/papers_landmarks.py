@@ -64,7 +64,7 @@ ROBUST = ("kernel only", "bagging + K", "AdaBoost.M1 + K", "forest + K")
 
 
 def agreement(points: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
-    """Give the share of coordinates that differ by less than a half: a similarity, not a kernel."""
+    """Return the share of coordinates less than a half apart: a similarity, not a kernel."""
     alike = np.zeros((len(points), len(landmarks)))
     for k in range(points.shape[1]):
         alike += np.abs(points[:, k, None] - landmarks[:, k]) < 0.5
@@ -108,7 +108,7 @@ def work(settings: Settings) -> Values:
 
 
 def drawn_boundary(name: str) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """Give the training rows of a boundary and the forests to draw, without and with features."""
+    """Return the training rows of a boundary and the forests to draw, without and with features."""
     dataset, train, _ = square(name, 0)
     rows = {label: params_of(label, **BOUNDARIES[name][2]) for label in ("forest", "forest + K")}
     models = {

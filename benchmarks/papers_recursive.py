@@ -125,7 +125,7 @@ def work(job: Settings) -> Values:
 
 
 def usual_plane(X: np.ndarray) -> Plane:
-    """Give the default settings of the linear model for some rows."""
+    """Return the default settings of the linear model for some rows."""
     return make_plane(X, CANDIDATES["stretch first, unit length"])
 
 

@@ -112,7 +112,7 @@ def load_task(name: str) -> tuple[Any, np.ndarray]:
 
 
 def folds(y: np.ndarray, split: int) -> tuple[np.ndarray, np.ndarray]:
-    """Give training and test rows of a fold; splits count through the folds of repetitions."""
+    """Return training and test rows of a fold; splits count through the folds of repetitions."""
     cutter = StratifiedKFold(FOLDS, shuffle=True, random_state=split // FOLDS)
     return list(cutter.split(np.zeros(len(y)), y))[split % FOLDS]
 
@@ -276,7 +276,7 @@ def measure_noise(settings: Settings) -> Values:
 
 
 def measure_curve(settings: Settings) -> Values:
-    """Measure machines and the forest on sin(1/x), trained on so many rows of both classes."""
+    """Measure machines and the forest on sin(1/x), trained on some rows of both classes."""
     n_rows, split = settings["n_rows"], settings["split"]
     X_test, y_test = make_sin_inverse(SIN_TEST_ROWS, random_state=10_000)
     X, y = make_sin_inverse(4 * n_rows, random_state=split)

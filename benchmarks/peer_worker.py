@@ -105,7 +105,7 @@ def frame(X: np.ndarray) -> Any:
 
 
 def peak_bytes() -> int:
-    """Give the most memory this process, or its largest child, has had."""
+    """Return the most memory this process, or its largest child, has had."""
     unit = 1 if sys.platform == "darwin" else 1024
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     status = Path("/proc/self/status")

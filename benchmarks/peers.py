@@ -52,17 +52,17 @@ ABSENT = "not installed"
 
 
 def folder_of(library: str) -> Path:
-    """Give the folder of a peer's environment."""
+    """Return the folder of a peer's environment."""
     return Path(os.environ.get("FEATUREWRIGHT_PEERS", ROOT / ".venv-peers")) / library
 
 
 def python_of(library: str) -> Path:
-    """Give the Python that has a library; our own for ourselves."""
+    """Return the Python that has a library; our own for ourselves."""
     return Path(sys.executable) if library == OURS else folder_of(library) / "bin" / "python"
 
 
 def is_there(library: str) -> bool:
-    """Tell whether a library can be run."""
+    """Whether a library can be run."""
     return python_of(library).exists()
 
 
@@ -173,7 +173,7 @@ def _run(python: Path, folder: Path, n_jobs: int, limit: float) -> str:
 
 
 def last_error(text: str) -> str:
-    """Give the last line that names an exception, else the last line; no bars of progress."""
+    """Return the last line that names an exception, else the last line; no bars of progress."""
     lines = [line.rsplit("\r", 1)[-1].strip() for line in text.splitlines()]
     lines = [line for line in lines if line]
     named = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Interrupt)\b", line)]

@@ -22,7 +22,7 @@ Curve = tuple[Sequence[float], Sequence[float], Sequence[float] | None]
 def drawing(
     path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float] = (5.2, 3.6)
 ) -> Iterator[np.ndarray]:
-    """Give axes to draw on and save them, by a name of its own first.
+    """Return axes to draw on and save them, by a name of its own first.
 
     Parameters
     ----------

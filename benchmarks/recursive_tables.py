@@ -179,7 +179,7 @@ def _what_is_left(cells: dict[tuple[str, str], list[Settings]], store: Store, se
 
 
 def _three(cells: dict[tuple[str, str], list[Settings]], store: Store, name: str) -> Any:
-    """Give the losses without recursion, after one and after the last: training, held out, apart.
+    """Return the losses without recursion, after one and after the last: training, held out, apart.
 
     Returns
     -------

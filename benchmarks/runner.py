@@ -138,7 +138,7 @@ def evaluate(settings: Settings) -> Values:
 
 
 def is_compiled(family: str) -> bool:
-    """Tell whether a family runs on kernels that are compiled at first use."""
+    """Whether a family runs on kernels that are compiled at first use."""
     return family.startswith(("Constructive", "Auto"))
 
 
@@ -300,7 +300,7 @@ def run(
 
 
 def say(text: str) -> None:
-    """Tell the progress, apart from the results."""
+    """Report the progress, apart from the results."""
     print(text, file=sys.stderr, flush=True)
 
 

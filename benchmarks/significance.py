@@ -33,7 +33,7 @@ def pairs_of(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def wilcoxon_p(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """Give the two-sided p-value of Wilcoxon's matched pairs, 1 where no pair differs."""
+    """Return the two-sided p-value of Wilcoxon's matched pairs, 1 where no pair differs."""
     ours, theirs = pairs_of(ours, theirs)
     if not len(ours) or not np.any(ours != theirs):
         return 1.0
@@ -98,7 +98,7 @@ def t_test(ours: np.ndarray, theirs: np.ndarray, level: float = LEVEL) -> str:
 
 
 def noise_of_both(error: float, n_ours: int, n_published: int) -> float:
-    """Give the standard error of ours minus a published mean, whose splits vary as ours do.
+    """Return the standard error of ours minus a published mean, whose splits vary as ours do.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class Ranking(NamedTuple):
 
 
 def critical_difference(n_methods: int, n_sets: int, level: float = LEVEL) -> float:
-    """Give Nemenyi's critical difference of mean ranks."""
+    """Return Nemenyi's critical difference of mean ranks."""
     quantile = studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2)
     return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets)))
 
@@ -188,7 +188,7 @@ def rank_methods(scores: np.ndarray, labels: Sequence[str]) -> Ranking | None:
 
 
 def cliques(ranking: Ranking) -> list[tuple[int, int]]:
-    """Give the longest runs of methods, in order of rank, that differ by less than the critical.
+    """Return the longest runs of methods, in order of rank, that differ by less than the critical.
 
     Returns
     -------

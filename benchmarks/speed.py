@@ -317,7 +317,7 @@ def known_reasons(lines: list[Line]) -> str:
 
 
 def speed_up(before: str, after: str) -> float:
-    """Give how many times as fast something has become."""
+    """Return how many times as fast something has become."""
     return float(before.removesuffix(" s")) / float(after.removesuffix(" s"))
 
 

@@ -124,7 +124,7 @@ def known_of_first(lines: list[Line]) -> str:
 
 
 def exponent(found: list[tuple[int, float]]) -> float:
-    """Give the power with which time grows."""
+    """Return the power with which time grows."""
     if len(found) < 2:
         return np.nan
     places, values = np.log(np.array(found, dtype=float)).T

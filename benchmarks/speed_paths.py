@@ -53,7 +53,7 @@ def touch_memory(n_bytes: float) -> None:
 
 
 def clock_of(n_jobs: int) -> Callable[[], float]:
-    """Return the clock for so many threads: the processor's time of one, else the wall's."""
+    """Return the clock for a number of threads: the processor's time of one, else the wall's."""
     return time.process_time if n_jobs == 1 else time.perf_counter
 
 
@@ -157,7 +157,7 @@ def scaling(work: str, run: Callable[[int], Any], repeats: int, threads: list[in
 
 
 def peak_of(work: Any) -> tuple[float, Any]:
-    """Give the most bytes allocated during a call, and its result."""
+    """Return the most bytes allocated during a call, and its result."""
     tracemalloc.start()
     result = work()
     _, peak = tracemalloc.get_traced_memory()

@@ -52,7 +52,7 @@ def measure(settings: Settings) -> Values:
 
 
 def spread(wrong: np.ndarray) -> float:
-    """Give the standard deviation over rows of the chance that a model mistakes a row.
+    """Return the standard deviation over rows of the chance that a model mistakes a row.
 
     Parameters
     ----------

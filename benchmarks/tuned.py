@@ -76,5 +76,5 @@ class Tuned:
         return self.model_.predict(X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Give the probabilities of the chosen model."""
+        """Return the probabilities of the chosen model."""
         return self.model_.predict_proba(X)

@@ -10,7 +10,7 @@ from featurewright.auto.estimators import few_threads
 
 
 def openmp_threads() -> set[int]:
-    """Give the threads of the OpenMP libraries that are loaded."""
+    """Return the threads of the OpenMP libraries that are loaded."""
     assert HistGradientBoostingClassifier  # its import loads OpenMP
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"}
 

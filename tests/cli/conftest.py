@@ -13,7 +13,7 @@ from featurewright.cli.app import app
 
 @pytest.fixture(scope="session")
 def call():
-    """Give a function that runs a command in this process."""
+    """Return a function that runs a command in this process."""
     runner = CliRunner()
 
     def run(*arguments, code=0):

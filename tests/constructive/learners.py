@@ -68,7 +68,7 @@ def problem(name: str, n_rows: int = 160, seed: int = 0) -> tuple[np.ndarray, np
 
 
 def soft(model: Any, X: Any) -> np.ndarray:
-    """Give probabilities of a classifier, else predictions."""
+    """Return probabilities of a classifier, else predictions."""
     return model.predict_proba(X) if is_classifier(model) else model.predict(X)
 
 

@@ -176,7 +176,7 @@ def naive_stump(X, signed):
 
 
 def naive_adaboost(X, y, weights, n_rounds):
-    """Give each round's edge, column, threshold, votes and alpha."""
+    """Return each round's edge, column, threshold, votes and alpha."""
     n_classes = y.max() + 1
     sign = np.where(np.arange(n_classes) == y[:, None], 1.0, -1.0)
     W = np.where(sign > 0, 0.5, 0.5 / (n_classes - 1)) * (weights / weights.sum())[:, None]

@@ -30,7 +30,7 @@ def labels(n_levels: int, n_rows: int, seed: int = 0) -> np.ndarray:
 
 
 def hits(model, X, y) -> float:
-    """Give the share of rows predicted right, numbers being rounded."""
+    """Return the share of rows predicted right, numbers being rounded."""
     predicted = model.predict(X)
     return float(
         np.mean(predicted == y if predicted.dtype.kind in "OU" else abs(predicted - y) < 0.5)

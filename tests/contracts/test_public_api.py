@@ -38,6 +38,7 @@ PUBLIC = [
     "datasets",
     "load",
     "metrics",
+    "published",
     "register_operator",
     "save",
 ]

@@ -80,12 +80,12 @@ def target(name: str) -> Any:
 
 
 def fitted(name: str, kind: str = "numbers") -> Any:
-    """Give a fitted estimator; nobody changes it."""
+    """Return a fitted estimator; nobody changes it."""
     return _fit(name, kind)
 
 
 def saved(name: str, kind: str = "numbers") -> bytes:
-    """Give the bytes of its file."""
+    """Return the bytes of its file."""
     return _save(name, kind)
 
 
@@ -122,7 +122,7 @@ def answers(model: Any, rows: Any) -> dict[str, Any]:
 
 
 def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Tell whether two models say the same, to the last bit."""
+    """Whether two models say the same, to the last bit."""
     return one.keys() == other.keys() and all(
         one[key].dtype == other[key].dtype
         and one[key].shape == other[key].shape
@@ -132,7 +132,7 @@ def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Give the document and the other members of a file."""
+    """Return the document and the other members of a file."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     return json.loads(members.pop("model.json")), members
@@ -150,7 +150,7 @@ def pack(document: Any, members: dict[str, bytes]) -> bytes:
 
 
 def npy(array: Any, **settings: Any) -> bytes:
-    """Give the .npy bytes of an array."""
+    """Return the .npy bytes of an array."""
     file = io.BytesIO()
     np.save(file, array, **settings)
     return file.getvalue()

@@ -18,7 +18,7 @@ def quote(name: str) -> str:
 
 
 def run(query: str, engine: str, frame: pl.DataFrame, table: str = "t") -> tuple[list, list]:
-    """Give the names and the rows, in the order of the frame, without the key."""
+    """Return the names and the rows, in the order of the frame, without the key."""
     keyed = frame.with_row_index(KEY)
     ordered = f"SELECT * FROM ({query}) ORDER BY {quote(KEY)}"
     if engine == "duckdb":
@@ -43,12 +43,12 @@ def run(query: str, engine: str, frame: pl.DataFrame, table: str = "t") -> tuple
 
 
 def numbers(rows: list[Any]) -> np.ndarray:
-    """Give rows as floats, NULL as NaN."""
+    """Return rows as floats, NULL as NaN."""
     return np.array([[np.nan if v is None else v for v in row] for row in rows], dtype=float)
 
 
 def mixed_frame(n_rows: int, seed: int = 0, *, hostile: bool = True) -> pl.DataFrame:
-    """Give a table of nasty names, and of nasty values where asked."""
+    """Return a table of nasty names, and of nasty values where asked."""
     random = np.random.default_rng(seed)
     values = random.normal(size=(n_rows, 3)).round(2)
     if hostile:

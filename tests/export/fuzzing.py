@@ -130,7 +130,7 @@ def change_header(data: bytes, random: Random) -> bytes:
 
 
 def change_array(data: bytes, random: Random) -> bytes:
-    """Give an array other values, another shape or another dtype."""
+    """Return an array with other values, another shape or another dtype."""
     document, members = unpack(data)
     name = _pick(members, ".npy", random)
     if name is None:

@@ -81,7 +81,7 @@ def fitted() -> AutoFeatures:
 
 
 def with_parts(model: AutoFeatures, frame: pl.DataFrame) -> None:
-    """Give a fitted model parts of every kind, whatever its search has found."""
+    """Add to a fitted model parts of every kind, whatever its search has found."""
     table = model.reader_.read(model, frame)
     y = target_of(frame)
     parts = []

@@ -42,7 +42,7 @@ def test_arrays_that_are_none(data):
 
 
 def _forest_fields(name, kind="numbers"):
-    """Tell which member holds which array of the trees."""
+    """Return which member holds which array of the trees."""
     document, members = unpack(saved(name, kind))
     nodes = document["nodes"]
     (forest,) = [node for node in nodes if node.get("class") == "Forest"]

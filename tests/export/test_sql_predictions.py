@@ -155,7 +155,7 @@ def test_rows_at_and_beside_thresholds(operators):
 
 
 def chained(forest, depth: int):
-    """Give a tree of which every right child is a leaf, but the last one's."""
+    """Return a tree of which every right child is a leaf, but the last one's."""
     inner, n_nodes = 2 * np.arange(depth), 2 * depth + 1
     left = np.empty(n_nodes, np.int32)
     left[inner] = inner + 1

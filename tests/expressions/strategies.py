@@ -26,7 +26,7 @@ def middle(x: float, y: float, z: float) -> float:
 
 
 def at_odds(x: float, y: float) -> float:
-    """Tell whether a truth value and a number disagree in being zero."""
+    """Whether a truth value and a number disagree in being zero."""
     return float((x != 0) != (y != 0))
 
 

@@ -87,6 +87,7 @@ def test_one_class_and_one_row_are_refused():
         RecursiveSelectiveTransformer().fit(ROWS, Y, sample_weight=(Y == 1).astype(float))
 
 
+@pytest.mark.filterwarnings("ignore:Column .id. has 1,001 different labels")
 def test_infinity_and_too_many_labels_are_refused():
     bad = ROWS.copy()
     bad[0, 0] = np.inf

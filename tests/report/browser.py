@@ -99,7 +99,7 @@ class Browser:
         return result["result"].get("value")
 
     def complaints(self) -> list[dict[str, Any]]:
-        """Give console messages, exceptions, refused actions and dialogs since the page opened."""
+        """Return console messages, exceptions, refused actions and dialogs of the page."""
         self.run("0")
         loud = {
             "Runtime.consoleAPICalled",
@@ -110,7 +110,7 @@ class Browser:
         return [event for event in self.events if event["method"] in loud]
 
     def requests(self) -> list[str]:
-        """Give the addresses asked for since the page opened."""
+        """Return the addresses asked for since the page opened."""
         self.run("0")
         return [
             event["params"]["request"]["url"]

@@ -115,7 +115,7 @@ def fitted(
 
 
 def _renamed(names: dict[str, str]) -> Any:
-    """Give columns other names."""
+    """Rename columns."""
     return lambda node: type(node)(node.index, names[node.name], node.domain)
 
 

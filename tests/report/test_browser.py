@@ -45,7 +45,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def page(browser, tmp_path):
-    """Give a function that opens the report of a stand-in."""
+    """Return a function that opens the report of a stand-in."""
 
     def show(**case):
         path = tmp_path / "report.html"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from featurewright.expressions import Operator
 
 
-_OWN_SIGNATURES = 4  # up to so many operands a function takes them alone; others take MAX_ARITY
+_OWN_SIGNATURES = 4  # up to here a function takes its operands alone; others take MAX_ARITY
 
 
 @lru_cache(maxsize=256)  # a grid search fits the same operators repeatedly

@@ -217,7 +217,7 @@ def numbered_combinations(
     least = np.zeros(len(numbers), np.int64)
     for place in range(size):
         left = size - place
-        # Combinations of so many that begin with less than each number.
+        # Combinations of `left` numbers that begin with less than each number.
         before = np.array([math.comb(n, left) - math.comb(n - k, left) for k in range(n + 1)])
         rest += before[least]
         out[:, place] = np.searchsorted(before, rest, side="right") - 1

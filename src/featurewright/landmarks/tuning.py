@@ -19,7 +19,7 @@ from featurewright.tables import Schema
 # first of each is what stands unless another one is better.
 LANDMARK_GRID = (10, 50, 100)
 WIDTH_GRID = (1.0, 0.25, 4.0, 0.0625, 16.0)
-HELD_OUT = 3  # one row in so many is held out
+HELD_OUT = 3  # one row of this many is held out
 MAX_ROWS = 3000  # rows that the choice looks at
 MAX_MEMBERS = 49  # members of an ensemble that is compared
 
