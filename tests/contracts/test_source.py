@@ -37,8 +37,9 @@ MAY_IMPORT = {
     "report": FINISHED,
     "cli": FINISHED | {"report", "datasets", "compilation"},
     "compilation": SHARED | METHODS,
+    "publications": METHODS,
     # The public names of every package.
-    "__init__": FINISHED | {"report", "datasets", "compilation"},
+    "__init__": FINISHED | {"report", "datasets", "compilation", "publications"},
     "__main__": {"cli"},
 }
 
