@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -24,12 +26,15 @@ from pages import add_size_options, settle_page, write_page
 from runner import make_model, markdown_table, say, warm_up
 from threadpoolctl import threadpool_limits
 
+import featurewright
+from featurewright import ConstructiveForestClassifier
+
 SIZES = {"20k × 20": (20_000, 20), "100k × 50": (100_000, 50)}
 CONSTRUCT = {"search": "random", "budget": "10n", "max_size": 5}
 # Our family: scikit-learn's family, bar of the fit.
 PEERS = {
-    "ConstructiveForest": ("RandomForest", 0.4),
-    "ConstructiveExtraTrees": ("ExtraTrees", 0.8),
+    "ConstructiveForest": ("RandomForest", 0.25),
+    "ConstructiveExtraTrees": ("ExtraTrees", 0.65),
 }
 NANOSECONDS = {"ConstructiveExtraTrees": 1.0, "ConstructiveForest": 2.0}
 NAMES = {"ConstructiveForest": "forest", "ConstructiveExtraTrees": "Extra-Trees"}
@@ -48,10 +53,36 @@ print(time.perf_counter() - started)
 """
 # Learners are imported when they are first used, so that is told too.
 IMPORTS = {
-    "import featurewright": ("import, against sklearn.ensemble", 1.3),
+    "import featurewright": ("import, against sklearn.ensemble", 1.2),
     "from featurewright import ConstructiveForestClassifier": ("import of a forest", None),
     "import sklearn.ensemble": ("", None),
 }
+
+# The first fit of a process, with everything that it imports.
+FIRST_FIT = """
+import time
+started = time.perf_counter()
+import numpy as np
+{statement}
+X = np.random.default_rng(0).normal(size=(200, 5))
+{learner}(5, n_jobs=1, random_state=0).fit(X, X[:, 0] * X[:, 1] > 0)
+print(time.perf_counter() - started)
+"""
+FIRST_FITS = {
+    "ours": ("import featurewright", "featurewright.ConstructiveForestClassifier"),
+    "theirs": ("import sklearn.ensemble", "sklearn.ensemble.RandomForestClassifier"),
+}
+# Loading and predicting, without what both import.
+LOADING = """
+import sys, time
+import numba, numpy as np, sklearn.ensemble
+import featurewright
+X = np.random.default_rng(0).normal(size=(200, 5))
+started = time.perf_counter()
+featurewright.load(sys.argv[1]).predict(X)
+print(time.perf_counter() - started)
+"""
+START_TURNS = 5
 
 # VmHWM belongs to this process alone; ru_maxrss may start with the peak of the parent.
 GROW = """
@@ -243,7 +274,7 @@ def construct_lines(n_trees: int, repeats: int, threads: list[int]) -> list[Line
     """Measure construction against scikit-learn's plain forest."""
     X, y = synthetic(*SIZES["20k × 20"])
     trees = {"n_estimators": n_trees}
-    bars = {"ConstructiveExtraTrees": 1.0, "ConstructiveForest": 2.0}
+    bars = {"ConstructiveExtraTrees": 1.0, "ConstructiveForest": 1.0}
     models = {family: (family, trees | CONSTRUCT) for family in bars}
     lines = []
     for n_jobs in threads:
@@ -321,10 +352,11 @@ def speed_up(before: str, after: str) -> float:
     return float(before.removesuffix(" s")) / float(after.removesuffix(" s"))
 
 
-def python(code: str, *arguments: str) -> str:
-    """Run code in a fresh process and return what it prints."""
+def python(code: str, *arguments: str, **variables: str) -> str:
+    """Run code in a fresh process, with such environment variables, and return what it prints."""
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    where = {**os.environ, **variables}
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=where).stdout
 
 
 def import_lines() -> list[Line]:
@@ -340,6 +372,42 @@ def import_lines() -> list[Line]:
     return [
         Line(work, seconds(taken), seconds(theirs), taken / theirs, bar)
         for (work, bar), taken in zip(IMPORTS.values(), ours, strict=False)
+    ]
+
+
+def start_lines() -> list[Line]:
+    """Measure what a process waits for before its first result, compiled before and not."""
+    say("first fits and predictions of a process")
+    codes = {
+        who: FIRST_FIT.format(statement=statement, learner=learner)
+        for who, (statement, learner) in FIRST_FITS.items()
+    }
+    taken: dict[str, list[float]] = {who: [] for who in codes}
+    for turn in range(START_TURNS + 1):
+        for who, code in codes.items():
+            value = float(python(code))
+            if turn:  # the first compiles, and reads the files from disk
+                taken[who].append(value)
+    ours, theirs = (median(taken[who]) for who in codes)
+    work = "first fit of a process, compiled before: seconds over sklearn's"
+    lines = [Line(work, seconds(ours), seconds(theirs), ours - theirs, 0.3, " s")]
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    model = ConstructiveForestClassifier(20, random_state=0).fit(X, X[:, 0] * X[:, 1] > 0)
+    with TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model.fw")
+        featurewright.save(model, path)
+        loaded = median([float(python(LOADING, path)) for _ in range(START_TURNS)])
+        nothing = {"NUMBA_CACHE_DIR": str(Path(folder) / "empty")}
+        loaded_first = float(python(LOADING, path, **nothing))
+        nothing = {"NUMBA_CACHE_DIR": str(Path(folder) / "also empty")}
+        first = float(python(codes["ours"], **nothing))
+    return [
+        *lines,
+        Line("load and predict, compiled before", seconds(loaded), "", loaded, 0.5, " s"),
+        Line(
+            "load and predict, nothing compiled", seconds(loaded_first), "", loaded_first, 4.0, " s"
+        ),
+        Line("first fit of all, nothing compiled", seconds(first), "", first, 15.0, " s"),
     ]
 
 
@@ -371,7 +439,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    groups = ("import", "growth", "plain", "construct", "cost")
+    groups = ("import", "start", "growth", "plain", "construct", "cost")
     add_speed_options(parser, "few trees", "as many as the bars are set for")
     parser.add_argument(
         "--only", nargs="+", choices=groups, default=groups, help="measure these alone"
@@ -384,6 +452,7 @@ def main() -> None:
     few = trees["20k × 20"]
     measures: dict[str, Callable[[], list[Line]]] = {
         "import": import_lines,
+        "start": start_lines,
         "growth": lambda: growth_lines(options.repeats if options.full else 1),
         "plain": lambda: plain_lines(trees, options.repeats, options.threads),
         "construct": lambda: construct_lines(few, options.repeats, options.threads),
