@@ -2,7 +2,7 @@
 
 Names that `AutoFeatures(methods=...)` takes, the list that the command line shows, and what the
 search, the report and the exports need to know of a method are read from that table. A new method
-is a function that fits something on training rows and returns a `Part`, and an entry.
+is a function that fits something on training rows and returns a `Constructed`, and an entry.
 """
 
 from __future__ import annotations
@@ -171,8 +171,8 @@ class Method:
     python : str
         The estimators to use it with on its own.
     construct : callable
-        Takes a `Request` and returns a `Part`, the best columns first, with its values. The kind
-        of the part says how its columns are computed and exported (`parts.KINDS`).
+        Takes a `Request` and returns a `Constructed`: a `Part`, the best columns first, and its
+        values. The kind of the part says how its columns are computed (`parts.KINDS`).
     sizes : tuple of int
         Numbers of columns that are tried; none for one column for each class.
     readable : bool

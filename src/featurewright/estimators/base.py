@@ -93,6 +93,8 @@ class ConstructiveLearner(DeclaredParameters, TransformerMixin, BaseEstimator):
     def interactions_(self) -> tuple[tuple[str, str, float], ...]:
         """Pairs of columns that formulas of the trees join, by their share of the gain."""
         check_is_fitted(self)
+        if not hasattr(self, "forest_"):
+            raise AttributeError(f"{type(self).__name__} grows no trees and has no interactions_.")
         names = self._schema.names
         pairs, shares = column_interactions(self.forest_)
         return tuple(
