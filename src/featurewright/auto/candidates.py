@@ -9,9 +9,8 @@ from enum import Enum
 class Order(Enum):
     """The order in which the columns of a method are taken."""
 
-    GAIN = "gain"  # of the method
     RESIDUAL = "residual"  # by what each explains beyond those before
-    JOINT = "joint"  # the same, over the formulas of several methods
+    JOINT = "joint"  # the same, over the formulas of several methods, each improved
     OWN = "own"  # as the method lists them
 
 
@@ -45,7 +44,7 @@ class Candidate:
 
     Examples
     --------
-    >>> both = Candidate((Block("batch", Order.GAIN, 10), Block("votes", Order.OWN, 3)))
+    >>> both = Candidate((Block("batch", Order.RESIDUAL, 10), Block("votes", Order.OWN, 3)))
     >>> both.label, both.n_columns
     ('batch + votes', 13)
     >>> Candidate().label
@@ -65,24 +64,9 @@ class Candidate:
         return " + ".join(self.methods) or "original"
 
     @property
-    def joint(self) -> tuple[Block, ...]:
-        """Blocks whose formulas are taken in one common order."""
-        return tuple(block for block in self.blocks if block.order is Order.JOINT)
-
-    @property
-    def single(self) -> tuple[Block, ...]:
-        """Blocks whose columns are taken in an order of their own."""
-        return tuple(block for block in self.blocks if block.order is not Order.JOINT)
-
-    @property
-    def n_orders(self) -> int:
-        """Number of orders that columns are taken from."""
-        return len(self.single) + bool(self.joint)
-
-    @property
     def n_columns(self) -> int:
         """Largest number of constructed columns."""
-        return sum(block.size for block in (*self.joint[:1], *self.single))
+        return sum(block.size for block in self.blocks)
 
 
 ORIGINAL = Candidate()

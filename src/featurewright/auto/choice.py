@@ -16,7 +16,8 @@ Array = NDArray[np.float64]
 SURE = 0.85
 PROVED = 0.7  # on further folds, which have not chosen the candidate
 VERY_SURE = 0.9  # where rows are few and there was no time for further folds
-_CLOSE_ERRORS = 0.25  # standard errors within which fewer columns are as good
+_CLOSE_ERRORS = 0.25  # standard errors within which fewer columns of others are as good
+_OWN_ERRORS = 1.0  # standard errors within which fewer columns of the same methods are as good
 _CLOSE_SHARE = 0.998  # of the best gain, above which fewer columns are as good
 
 
@@ -53,15 +54,23 @@ def is_above(gains: Array, test_share: float, level: float) -> bool:
     return bool(gains.mean() > needed * corrected_error(gains, test_share))
 
 
-def best_keys(gains: Mapping[Any, Array], sizes: Mapping[Any, int]) -> list[Any]:
-    """Return the candidates that are about as good as the best, those with few columns first."""
+def best_keys(
+    gains: Mapping[Any, Array], sizes: Mapping[Any, int], kinds: Mapping[Any, Any] | None = None
+) -> list[Any]:
+    """Return the candidates that are about as good as the best, those with few columns first.
+
+    Of the same kind as the best, a candidate may be behind by one standard error of the paired
+    difference; of other kinds, by a quarter of one.
+    """
     best = max(gains, key=lambda key: (gains[key].mean(), -sizes[key]))
     little = (1.0 - _CLOSE_SHARE) * max(0.0, float(gains[best].mean()))
     close = [best]
     for key, found in gains.items():
         behind = gains[best] - found
         noise = behind.std(ddof=1) / np.sqrt(len(behind)) if len(behind) > 1 else 0.0
-        if key != best and behind.mean() <= max(_CLOSE_ERRORS * noise, little):
+        alike = kinds is not None and kinds[key] == kinds[best]
+        allowed = (_OWN_ERRORS if alike else _CLOSE_ERRORS) * noise
+        if key != best and behind.mean() <= max(allowed, little):
             close.append(key)
     return sorted(close, key=lambda key: (sizes[key], -gains[key].mean()))
 
@@ -74,6 +83,7 @@ def choose(
     *,
     sure: float = SURE,
     reported: Mapping[Any, Array] | None = None,
+    kinds: Mapping[Any, Any] | None = None,
 ) -> Choice:
     """Choose a candidate by the gains of all folds; none where no gain is clearly above its noise.
 
@@ -91,6 +101,8 @@ def choose(
         One-sided confidence level at which the gain must be above zero.
     reported : mapping, optional
         The same differences in what is reported, where candidates are compared by something else.
+    kinds : mapping, optional
+        What makes candidates alike but for their number of columns.
 
     Returns
     -------
@@ -119,7 +131,7 @@ def choose(
         return agree and is_above(gains[key], test_share, VERY_SURE)
 
     # One that varies wildly from fold to fold is near the best by chance: it is passed over.
-    key = next((key for key in best_keys(gains, sizes) if is_sure(key)), None)
+    key = next((key for key in best_keys(gains, sizes, kinds) if is_sure(key)), None)
     if key is None:
         return nothing
     reported = gains if reported is None else reported
@@ -127,7 +139,7 @@ def choose(
     for proof in range(n_proofs):
         fold = n_first + proof
         others = {other: np.delete(values, fold) for other, values in gains.items()}
-        honest[proof] = reported[best_keys(others, sizes)[0]][fold]
+        honest[proof] = reported[best_keys(others, sizes, kinds)[0]][fold]
     if honest.mean() <= 0.0:
         return nothing
     return Choice(key, honest)

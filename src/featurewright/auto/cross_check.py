@@ -12,14 +12,14 @@ from featurewright.auto.estimators import STANDARD, standard_estimator
 from featurewright.auto.failures import Attempt, ScoringError
 from featurewright.auto.search import Search
 
-_BOOSTING_SECONDS = 0.3  # for each class at least, on few rows and columns
+_MAX_CELLS = 500_000  # rows times columns times scores of a fold, above which it would take long
 
 
 def score_estimators(search: Search, kept: Candidate, name: str) -> list[dict[str, Any]]:
     """Return the held-out scores of estimators before and after, fold by fold.
 
-    The first is the one that was searched with. The other standard ones follow, as far as there is
-    time for all of their folds.
+    The first is the one that was searched with. The other standard ones follow where the effort
+    includes them and the table is not too large.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def score_estimators(search: Search, kept: Candidate, name: str) -> list[dict[st
     after = leaderboard.proofs(kept)
     before = leaderboard.proofs(ORIGINAL)[: len(after)]
     found: list[dict[str, Any]] = [{"estimator": name, "before": before, "after": after}]
-    if kept != ORIGINAL:
+    if kept != ORIGINAL and search.effort.checks_others and not search.stopped_by_time:
         others = (_score(search, kept, other, len(after)) for other in STANDARD if other != name)
         found += [entry for entry in others if entry]
     for entry in found:
@@ -49,23 +49,19 @@ def score_estimators(search: Search, kept: Candidate, name: str) -> list[dict[st
 
 
 def _score(search: Search, kept: Candidate, name: str, n_folds: int) -> dict[str, Any] | None:
-    """Score one estimator before and after on all folds; None where there is no time for them."""
+    """Score one estimator before and after on all folds; None where that would take long."""
     model = standard_estimator(name, search.problem.task.kind, random_state=0)
     before: list[float] = []
     after: list[float] = []
-    clock, first = search.clock, search.leaderboard.n_choosing_folds
-    if name == "boosting" and 2 * n_folds * search.n_scores * _BOOSTING_SECONDS > clock.left:
-        return None
+    first = search.leaderboard.n_choosing_folds
     with Attempt(f"The cross-check with the {name} estimator") as attempt:
-        for number, fold in enumerate(search.folds[first : first + n_folds]):
-            started = clock.now()
+        for fold in search.folds[first : first + n_folds]:
+            cells = fold.n_rows * (fold.space.base.shape[1] + kept.n_columns)
+            if cells * search.n_scores > _MAX_CELLS or search.clock.left < 0.0:
+                return None
             try:
                 before.append(fold.score(ORIGINAL, model, search.scorer).score)
             except ScoringError:  # a scorer that this estimator does not serve
-                return None
-            seconds = clock.now() - started
-            more = 2.0 + kept.n_columns / fold.space.base.shape[1]
-            if (n_folds - number) * seconds * more > clock.left:
                 return None
             after.append(fold.score(kept, model, search.scorer).score)
     return None if attempt.error else {"estimator": name, "before": before, "after": after}

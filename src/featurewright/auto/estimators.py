@@ -33,7 +33,7 @@ STANDARD = ("linear", "knn", "boosting")
 MANY_CLASSES = "The number of unique classes is greater than 50%"
 _MIN_SHARED_CELLS = 100_000  # of a table, above which threads share the work of boosting
 FEW_ROWS = 3_000  # up to here, a choice by five folds owes much to luck
-_N_REPETITIONS = 2  # of all folds, for a table with few rows
+_VERY_FEW_ROWS = 1_500  # up to here, further folds are cheap and needed most
 
 
 class EvenScaler(StandardScaler):
@@ -178,14 +178,22 @@ def make_folds(
 
 
 def further_folds(
-    cv: Any, y: NDArray[Any], groups: Any, task: str, seed: int, *, weights: Any = None
+    cv: Any,
+    y: NDArray[Any],
+    groups: Any,
+    task: str,
+    seed: int,
+    *,
+    n_repetitions: int,
+    weights: Any = None,
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Return further folds of a table with few rows; none where `cv` is a splitter of its own."""
     drawn = isinstance(cv, int | np.integer) and groups is None
     if not drawn or len(y) > FEW_ROWS:
         return []
+    n_repetitions = n_repetitions if len(y) <= _VERY_FEW_ROWS else (n_repetitions + 1) // 2
     repeated = (
-        make_folds(cv, y, None, task, seed + 1 + k, weights=weights) for k in range(_N_REPETITIONS)
+        make_folds(cv, y, None, task, seed + 1 + k, weights=weights) for k in range(n_repetitions)
     )
     return [fold for folds in repeated for fold in folds]
 

@@ -1,13 +1,15 @@
-"""`AutoFeatures`: better features for a table and a target, within a time budget."""
+"""`AutoFeatures`: better features for a table and a target."""
 
 from __future__ import annotations
 
 import logging
+import warnings
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.metrics import get_scorer
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -25,14 +27,15 @@ from featurewright.auto.estimators import (
     probabilities,
 )
 from featurewright.auto.failures import Attempt
-from featurewright.auto.methods import METHODS, Task, chosen_methods, warm_up
+from featurewright.auto.methods import Task, chosen_methods, warm_up
 from featurewright.auto.originals import OutputColumn, unique_names
-from featurewright.auto.parts import KINDS, Part
+from featurewright.auto.parts import KINDS, Part, rate_formulas
+from featurewright.auto.plan import EFFORTS
 from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader, learn_reader
 from featurewright.auto.scoring import choose_scorer
 from featurewright.auto.search import Search
-from featurewright.auto.targets import read_target
+from featurewright.auto.targets import TASKS, read_target
 from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, Workspace
 from featurewright.estimators.parameters import check_jobs, number, one_of, whole_number
@@ -40,6 +43,8 @@ from featurewright.expressions import Feature
 from featurewright.tables import check_groups, check_input_names, check_weights
 
 _logger = logging.getLogger("featurewright")
+_LAST_SEED = 1000
+_MAX_KEPT_BYTES = 10**8  # of a training table that `limit` may use again
 _MAX_PROFILED_COLUMNS = 300  # columns of the output that `profile_` describes
 
 
@@ -51,10 +56,13 @@ def _model_has(method: str) -> Any:
 class AutoFeatures(TransformerMixin, BaseEstimator):
     """Find columns that make an estimator better, prove it on held-out rows, and compute them.
 
-    The methods of this package are run inside the folds of a cross-validation, one fold after the
-    other, within a time budget. Columns of several methods are joined where that helps. What is
+    The methods of this package are run inside the folds of a cross-validation. Their formulas are
+    put in one order, each improved; columns of other methods are joined where that helps. What is
     clearly better than the original columns on held-out rows is fitted once more on all rows; where
     nothing is, the original columns alone are kept.
+
+    What is tried follows from the effort, the other settings and the shape of the table alone. The
+    same seed gives the same result on any machine, idle or busy, for any `n_jobs`.
 
     Tables may hold numbers, booleans, strings and categories, dates, times and durations, and
     missing values. Columns that are constant, empty or look like identifiers are left out.
@@ -63,29 +71,37 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     ----------
     estimator : estimator, {"linear", "knn", "boosting"} or None, default=None
         The model that the features are for. None is "linear": logistic regression or ridge
-        regression on standardised columns. A classifier makes classes of the target, a regressor
-        numbers; without one, whole numbers with few different values are classes.
+        regression on standardised columns.
+    effort : {"quick", "standard", "thorough"}, default="standard"
+        How much is tried: rows, folds, methods, candidates.
+    task : {"auto", "classification", "regression"}, default="auto"
+        What the target is. "auto" goes by the estimator, where it is a classifier or a regressor.
+        Else text, categories and booleans are classes, and so are up to ten whole numbers; other
+        numbers are numbers.
     methods : {"all", "readable"}, str or list of str, default="all"
         What is tried: "forest", "batch", "fctree" and "boosting", which give formulas
         ("readable"), "landmarks", "scores", "votes", "formula votes", "paths", "formula paths",
         "recursive".
-    time_budget : float, default=60
-        Seconds. The first use after installing compiles the engine, which is not counted. It may
-        be overdrawn by a tenth and by the time of one fold.
+    time_budget : float or None, default=None
+        Seconds after which the search is cut short, as a guard; None never does. It may be
+        overdrawn by a tenth and by the time of one fit. A search that was cut short depends on how
+        fast the machine is: `stopped_by_time_` is True and a warning says so. The first use after
+        installing compiles the engine, which is not counted.
     n_features_out : int or None, default=None
-        Largest number of constructed columns; what held-out rows like best by default.
+        Largest number of constructed columns. By default the fewest whose held-out score is within
+        one standard error of the best.
     scoring : str, callable or None, default=None
         A scorer of scikit-learn. By default accuracy, or where a class is rare the area under the
         ROC curve (two classes) or balanced accuracy; R2 for numbers; micro-averaged F1 for
         several labels. Of up to 3,000 rows, choices are compared by a Brier score besides accuracy.
-    cv : int, splitter or iterable, default=5
-        Folds. A number makes shuffled folds, by class, and whole groups where `groups` are given;
-        of up to 3,000 rows, the best few choices are then tried on twice as many further folds.
+    cv : int, splitter, iterable or None, default=None
+        Folds; None makes three for a quick search and five for others. A number makes shuffled
+        folds, by class, and whole groups where `groups` are given; of up to 3,000 rows, the best
+        few choices are then tried on further folds.
     max_size : int, default=5
         Largest number of symbols in a formula; a bend or step at a number comes on top.
     random_state : int, RandomState or None, default=None
-        Seed. The same seed gives the same result for any `n_jobs`, as long as the time budget does
-        not end the search.
+        Seed.
     n_jobs : int or None, default=None
         Threads of the methods.
     verbose : int, default=0
@@ -104,8 +120,21 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     best_method_ : str
         What was kept; "original" keeps the original columns only.
     features_ : list of Feature
-        The formulas among the constructed columns. The gain of each is the share of the target
-        that it explains beyond the original columns and the formulas that explain more.
+        The formulas among the constructed columns, by decreasing gain: the share of the target
+        that each explains beyond the original columns and the formulas that explain more.
+    front_ : list of dict
+        Held-out score by number of formulas: n_formulas, score, score_std, gain, gain_std (standard
+        errors), and whether it was chosen. Measured in the same folds for all numbers.
+    stability_ : ndarray of shape (n_formulas,)
+        For each of `features_`, the share of folds in which it, or a formula that ranks rows
+        almost alike, was found too.
+    path_ : Part or None
+        The formulas of all methods in one order, of which `limit` takes the first; None where no
+        method gives formulas.
+    path_stability_ : ndarray
+        The same share for each of those.
+    stopped_by_time_ : bool
+        Whether `time_budget` cut the search short.
     baseline_score_, score_ : float
         Mean held-out score with the original columns, and with what was kept.
     gain_, gain_std_ : float
@@ -118,8 +147,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     left_out_ : dict
         Columns that are not used, and why.
     estimator_scores_ : list of dict
-        Held-out scores before and after, by fold, of the estimator and, if there was time, of the
-        standard ones.
+        Held-out scores before and after, by fold, of the estimator and, on tables that are not
+        too large, of the standard ones; a quick search leaves these out.
     columns_ : tuple of OutputColumn
         What `transform` gives.
     reader_ : TableReader
@@ -143,7 +172,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     >>> from featurewright import AutoFeatures
     >>> X = np.random.default_rng(0).normal(size=(300, 4))
     >>> y = X[:, 0] * X[:, 1] > 0
-    >>> auto = AutoFeatures(methods="batch", time_budget=600, random_state=0).fit(X, y)
+    >>> auto = AutoFeatures(methods="batch", effort="quick", random_state=0).fit(X, y)
     >>> auto.best_method_, auto.features_[0].name
     ('batch', 'x0 * x1')
     >>> auto.gain_ > 0.3
@@ -154,17 +183,21 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         self,
         estimator: Any = None,
         *,
+        effort: str = "standard",
+        task: str = "auto",
         methods: Any = "all",
-        time_budget: float = 60,
+        time_budget: float | None = None,
         n_features_out: int | None = None,
         scoring: Any = None,
-        cv: Any = 5,
+        cv: Any = None,
         max_size: int = 5,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
+        self.effort = effort
+        self.task = task
         self.methods = methods
         self.time_budget = time_budget
         self.n_features_out = n_features_out
@@ -210,7 +243,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
             )
         reader, table, left_out = learn_reader(self, X)
         n_rows = len(table.matrix)
-        target = read_target(y, n_rows, self.estimator)
+        target = read_target(y, n_rows, self.estimator, self.task)
         self.task_: str = target.task
         self.target_name_: str | None = target.name
         if target.classes is not None:
@@ -225,8 +258,18 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         self.reader_: TableReader = reader
         self.left_out_: dict[str, str] = left_out
         task = Task(self.task_, n_outputs, self.max_size, self.n_jobs)
-        folds = make_folds(self.cv, labels, groups, self.task_, seed, weights=weights)
-        further = further_folds(self.cv, labels, groups, self.task_, seed, weights=weights)
+        effort = EFFORTS[self.effort]
+        cv = effort.n_folds if self.cv is None else self.cv
+        folds = make_folds(cv, labels, groups, self.task_, seed, weights=weights)
+        further = further_folds(
+            cv,
+            labels,
+            groups,
+            self.task_,
+            seed,
+            n_repetitions=effort.n_repetitions,
+            weights=weights,
+        )
         warm_up(task, methods)
         with few_threads(self.n_jobs, table.matrix.size):
             search = Search(
@@ -237,6 +280,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
                 scorer=scorer,
                 methods=methods,
                 seed=seed,
+                effort=effort,
                 clock=self._make_clock(self.time_budget),
                 listen=self._notify,
             )
@@ -252,7 +296,16 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         self._keep_results(search, candidate, gains)
         self._refit(search, candidate)
         kept = ORIGINAL if self.best_method_ == ORIGINAL.label else candidate
+        self.front_ = search.front(kept)
         self.estimator_scores_ = score_estimators(search, kept, name)
+        self.stopped_by_time_ = search.stopped_by_time
+        if self.stopped_by_time_:
+            warnings.warn(
+                f"The search was cut short by time_budget={self.time_budget:g}: the result depends "
+                "on how fast this machine is. Allow more time, or use effort='quick'.",
+                UserWarning,
+                stacklevel=3,
+            )
         self._notify(
             {
                 "method": self.best_method_,
@@ -266,7 +319,10 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
 
     def _check(self) -> list[str]:
         """Refuse parameters that make no sense; return the methods asked for."""
-        number("time_budget", self.time_budget, above=0.0)
+        one_of("effort", self.effort, tuple(EFFORTS))
+        one_of("task", self.task, TASKS)
+        if self.time_budget is not None:
+            number("time_budget", self.time_budget, above=0.0)
         if self.n_features_out is not None:
             whole_number("n_features_out", self.n_features_out, 1, other="None")
         whole_number("max_size", self.max_size, 1)
@@ -298,26 +354,38 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
 
     def _refit(self, search: Search, candidate: Candidate) -> None:
         """Construct and fit once more, on all rows."""
-        problem, clock = search.problem, search.clock
-        space = Workspace(problem, search.seed, search.store)
+        problem = search.problem
+        # The seed is none of the folds' and the same for every `random_state`.
+        space = Workspace(problem, _LAST_SEED, search.store, search.effort)
         parts: list[Part] = []
         columns = space.base
+        self.path_: Part | None = None
         with Attempt(f"{candidate.label!r} on all rows") as attempt:
-            for method in candidate.methods:
-                space.construct(METHODS[method], (), max(1.0, clock.left))
+            search.construct(space, [candidate, *search.longest_path()])
             chosen = space.select(candidate)
             columns = space.columns(chosen)
             parts = space.rated_parts(chosen, columns)
+            self.path_ = space.joined
         if attempt.error:
             self._keep_originals()
             parts, columns = [], space.base
         self.parts_ = parts
         self.originals_ = space.originals
+        self._fit_model(search.estimator, problem, columns, space.undefined_shares(parts))
+        path = () if self.path_ is None else self.path_.features
+        self.path_stability_ = search.stability(path)
+        self.stability_ = search.stability(self.features_)
+        small = problem.table.matrix.nbytes <= _MAX_KEPT_BYTES
+        self._training: Problem | None = problem if small else None
+
+    def _fit_model(self, estimator: Any, problem: Problem, columns: Any, undefined: Any) -> None:
+        """Fit the estimator on the output, and set the attributes that describe the output."""
         self.columns_: tuple[OutputColumn, ...] = unique_names(
-            [*space.originals.columns, *(c for part in parts for c in part.columns)]
+            [*self.originals_.columns, *(c for part in self.parts_ for c in part.columns)]
         )
-        self.features_: list[Feature] = [f for part in parts for f in part.features]
-        self.model_ = fit_estimator(search.estimator, columns, problem.y, problem.weights)
+        listed = [feature for part in self.parts_ for feature in part.features]
+        self.features_: list[Feature] = sorted(listed, key=lambda feature: -feature.gain)
+        self.model_ = fit_estimator(estimator, columns, problem.y, problem.weights)
         labels = getattr(self, "classes_", None) if self.task_ == "classification" else None
         described = [c.kind not in KINDS or KINDS[c.kind].is_described for c in self.columns_]
         shown = np.flatnonzero(described)[:_MAX_PROFILED_COLUMNS]
@@ -327,7 +395,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
             problem.codes,
             self.task_,
             class_labels=None if labels is None else labels.tolist(),
-            undefined=space.undefined_shares(parts)[shown],
+            undefined=undefined[shown],
         )
 
     def _notify(self, event: dict[str, Any]) -> None:
@@ -346,6 +414,105 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
                 event["best_score"],
                 event["baseline"],
             )
+
+    # Fewer formulas -----------------------------------------------------------------------------
+
+    def limit(
+        self, n_formulas: int, X: Any = None, y: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Return a fitted copy with the best few formulas and no other constructed columns.
+
+        There is no new search: the formulas are the first of `path_`, and the estimator is fitted
+        once more. The training rows are needed for that; they are at hand until the model is
+        saved or pickled, if the table is not very large.
+
+        Parameters
+        ----------
+        n_formulas : int
+            Number of formulas; 0 keeps the original columns only.
+        X : array-like or data frame, optional
+            The training table, where it is not at hand.
+        y : array-like, optional
+            Its target.
+        sample_weight : array-like, optional
+            Weights of its rows.
+
+        Returns
+        -------
+        AutoFeatures
+            The copy. Its `gain_` and `score_` are those of the nearest smaller point of `front_`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from featurewright import AutoFeatures
+        >>> X = np.random.default_rng(0).normal(size=(300, 4))
+        >>> y = X[:, 0] * X[:, 1] > 0
+        >>> auto = AutoFeatures(methods="batch", effort="quick", random_state=0).fit(X, y)
+        >>> [feature.name for feature in auto.limit(1).features_]
+        ['x0 * x1']
+        """
+        check_is_fitted(self)
+        whole_number("n_formulas", n_formulas, 0)
+        if not hasattr(self, "path_"):
+            raise ValueError(
+                "The model was saved by a version that kept no order of formulas: fit it again."
+            )
+        available = 0 if self.path_ is None else len(self.path_.names)
+        if n_formulas > available:
+            raise ValueError(
+                f"n_formulas={n_formulas} is more than the {available} formulas that were found: "
+                "ask for fewer."
+            )
+        problem = self._training_rows(X, y, sample_weight)
+        limited = copy(self)
+        limited._keep_formulas(n_formulas, problem)
+        return limited
+
+    def _training_rows(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        """Return the training rows, as given or as kept."""
+        if X is None or y is None:
+            kept: Problem | None = getattr(self, "_training", None)
+            if kept is None:
+                raise ValueError(
+                    "The training rows are not at hand, since the model was loaded from a file or "
+                    "the table is large: pass X and y of the training table to limit."
+                )
+            return kept
+        table = self.reader_.read(self, X)
+        n_rows = len(table.matrix)
+        asked = "regression" if self.task_ == "regression" else "classification"
+        target = read_target(y, n_rows, self.estimator, asked)
+        weights = check_weights(sample_weight, n_rows)
+        task = Task(self.task_, 1, self.max_size, self.n_jobs)
+        return Problem(table, target.labels, target.codes, weights, task, None)
+
+    def _keep_formulas(self, n_formulas: int, problem: Problem) -> None:
+        """Keep the first formulas of the path and nothing else that was constructed."""
+        base = self.originals_.compute(np.asarray(problem.table.matrix, np.float64))
+        columns, undefined = base, np.zeros(base.shape[1])
+        shares: dict[str, float] = {}
+        self.parts_, self.best_method_ = [], ORIGINAL.label
+        if self.path_ is not None and n_formulas:
+            part = self.path_.take(np.arange(n_formulas))
+            columns = np.hstack([base, part.compute(problem.table)])
+            undefined = np.concatenate([undefined, part.undefined(problem.table)])
+            self.parts_ = rate_formulas([part], columns, problem.target)
+            self.best_method_ = part.method
+            shares = dict(zip(self.path_.names, self.path_stability_, strict=True))
+        with few_threads(self.n_jobs, columns.size):
+            self._fit_model(clone(self.model_), problem, columns, undefined)
+        self.stability_ = np.array([shares[feature.name] for feature in self.features_])
+        point = [point for point in self.front_ if point["n_formulas"] <= n_formulas][-1]
+        self.front_ = [{**other, "chosen": other is point} for other in self.front_]
+        self.gain_, self.gain_std_ = point["gain"], point["gain_std"]
+        self.gain_per_fold_ = np.array(point["fold_gains"])
+        self.score_ = self.baseline_score_ + self.gain_
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the training rows, which are no part of a model."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_training"}
 
     # Using --------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +54,8 @@ class Leaderboard:
         Number of first folds that chose the candidates for further ones, and prove nothing.
     disproved : set of Candidate
         Candidates that are not to be chosen, whatever their scores.
+    earlier : Leaderboard or None
+        That of the stage before, on fewer rows.
     part_gains : (Candidate, ndarray) or None
         Where one fold is all there is: its best candidate, and the gains on parts of its rows.
     """
@@ -66,9 +68,31 @@ class Leaderboard:
         self.disproved: set[Candidate] = set()
         self.part_gains: tuple[Candidate, NDArray[np.float64]] | None = None
         self.n_choosing_folds = 0
+        self.earlier: Leaderboard | None = None
         self.scores: dict[Candidate, dict[int, HeldOutScore]] = {ORIGINAL: {}}
         self.records = {ORIGINAL.label: Record(candidates=[ORIGINAL])}
         self.records |= {method: Record() for method in methods}
+
+    def for_next_stage(self) -> Leaderboard:
+        """Return an empty leaderboard that knows what became of the methods so far."""
+        board = Leaderboard((), self.test_share, needs_proof=self.needs_proof)
+        board.earlier = self
+        for label, record in self.records.items():
+            board.records.setdefault(label, Record()).seconds = record.seconds
+        board.keep_outcomes(self.records)
+        return board
+
+    def keep_outcomes(self, records: Mapping[str, Record]) -> None:
+        """Take over what became of methods in another stage, and the time they took there."""
+        for label, record in records.items():
+            own = self.records.setdefault(label, Record())
+            own.outcome, own.seconds = record.outcome, max(own.seconds, record.seconds)
+
+    def was_tried(self, method: str) -> bool:
+        """Whether a method has a score, in this stage or an earlier one."""
+        return bool(self.records[method].candidates) or (
+            self.earlier is not None and self.earlier.was_tried(method)
+        )
 
     def add(self, label: str, candidate: Candidate, fold: int, score: HeldOutScore) -> None:
         """Add the score of a candidate in a fold."""
@@ -124,11 +148,17 @@ class Leaderboard:
     def smallest(self, candidates: Iterable[Candidate]) -> Candidate:
         """Return the candidate with the fewest columns among those about as good as the best."""
         gains = {candidate: self.gains(candidate) for candidate in candidates}
-        return best_keys(gains, {candidate: candidate.n_columns for candidate in gains})[0]
+        sizes = {candidate: candidate.n_columns for candidate in gains}
+        return best_keys(gains, sizes, {c: c.methods for c in gains})[0]
 
     def best_gain(self, method: str) -> float:
-        """Return the largest mean gain among a method's candidates, 0 before there is one."""
-        candidates = self.records[method].candidates
+        """Return the largest mean gain of a method's candidates, in this stage or the last one.
+
+        It is 0 before there is one.
+        """
+        candidates = self.records[method].candidates if method in self.records else []
+        if not candidates and self.earlier is not None:
+            return self.earlier.best_gain(method)
         most = max(map(self.n_scores, candidates), default=0)
         return max((self.mean_gain(c) for c in candidates if self.n_scores(c) == most), default=0.0)
 
@@ -153,10 +183,16 @@ class Leaderboard:
             self.n_choosing_folds,
             sure=level,
             reported={candidate: self.score_gains(candidate) for candidate in usable},
+            kinds={candidate: candidate.methods for candidate in usable},
         )
         if choice.key is None or choice.key in self.disproved:
             return ORIGINAL, np.zeros_like(choice.gains)
         return choice.key, choice.gains
+
+    def fold_scores(self, candidate: Candidate) -> list[float]:
+        """Return the scores of a candidate by fold."""
+        found = self.scores[candidate]
+        return [found[number].score for number in sorted(found)]
 
     def proofs(self, candidate: Candidate) -> list[float]:
         """Return the scores of a candidate in the folds that have not chosen it."""
@@ -174,11 +210,21 @@ class Leaderboard:
 
     def results(self) -> list[dict[str, Any]]:
         """List every method, the original columns first, as plain values."""
-        return [self._result(label, record) for label, record in self.records.items()]
+        return [self._newest_result(label, record) for label, record in self.records.items()]
+
+    def _newest_result(self, label: str, record: Record) -> dict[str, Any]:
+        """Describe a method by the last stage in which it was tried."""
+        board: Leaderboard = self
+        while not board.records[label].candidates and board.earlier is not None:
+            if label not in board.earlier.records:
+                break
+            board = board.earlier
+        return board._result(label, record)
 
     def _result(self, label: str, record: Record) -> dict[str, Any]:
         """Describe the best candidate of one method."""
-        found = [candidate for candidate in record.candidates if self.scores[candidate]]
+        listed = self.records[label].candidates
+        found = [candidate for candidate in listed if self.scores[candidate]]
         most = max(map(self.n_scores, found), default=0)
         best = self.best(candidate for candidate in found if self.n_scores(candidate) == most)
         scores = [self.scores[best][n].score for n in sorted(self.scores[best])] if best else []

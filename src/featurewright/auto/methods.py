@@ -45,7 +45,10 @@ from featurewright.recursive import RecursiveSelectiveTransformer
 from featurewright.tables import EncodedTable, learn_schema
 
 MAX_FORMULAS = 200  # of one method, that are selected from
-_FORMULA_SIZES = (1, 2, 5, 10, 20, 50, 100)
+FORMULAS = "formulas"
+"""Name of what is not a method: the best formulas of several methods, in one order."""
+
+_FORMULA_SIZES = (10, 50)
 _MAX_NODE_BUDGET = 300  # candidates of a node
 _MAX_SEED = 2**31 - 1
 _MAX_CLASSES = 100  # that a method makes columns for
@@ -57,7 +60,7 @@ _FOREST_TREES = 60
 _FOREST_DEPTH = 3  # formulas near the roots are worth most to other models
 _FC_TREES = 5
 # Forests on residuals.
-_N_ROUNDS = 8
+_N_ROUNDS = 4
 _ROUND_TREES = 15
 _MAX_LONE_COLUMNS = 50  # up to which each column by itself may have thresholds
 _ROUND_STEPS = 8  # for numbers; classes are separated no better by steps
@@ -110,6 +113,11 @@ class Task:
         return regressor if self.kind == "regression" else classifier
 
 
+def operators_of(table: EncodedTable) -> tuple[str, ...]:
+    """Return the operators of formulas; with tests for a level where there are categories."""
+    return _OPERATORS if table.schema.is_numeric else (*_OPERATORS, "is")
+
+
 @dataclass(frozen=True, eq=False)
 class Request:
     """Training rows that a method constructs columns from.
@@ -128,8 +136,10 @@ class Request:
         What the columns are for.
     seed : int
         Seed.
-    seconds : float
-        Time after which trees stop growing.
+    seconds : float or None
+        Time after which trees stop growing, where there is a limit.
+    scale : float
+        Factor on the numbers of trees, rounds and candidates.
     named : bool
         Whether columns need readable names, which take a while for many leaves.
     """
@@ -140,8 +150,13 @@ class Request:
     weights: NDArray[np.float64] | None
     task: Task
     seed: int
-    seconds: float
+    seconds: float | None = None
+    scale: float = 1.0
     named: bool = True
+
+    def scaled(self, number: int) -> int:
+        """Return a number of trees, rounds or candidates for the effort of the search."""
+        return max(1, round(self.scale * number))
 
     @property
     def node_budget(self) -> int:
@@ -150,8 +165,8 @@ class Request:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """Operators of formulas; with tests for a level where there are categories."""
-        return _OPERATORS if self.table.schema.is_numeric else (*_OPERATORS, "is")
+        """Operators of formulas."""
+        return operators_of(self.table)
 
 
 @dataclass(frozen=True)
@@ -188,6 +203,8 @@ class Method:
         Rows it learns from at most.
     keeps_all_rows : bool
         Whether rows that it does not learn from stay in the table, with a weight of 0.
+    cost : float
+        How slow it is, in rough proportion to the others; a quick search leaves out slow ones.
     """
 
     name: str
@@ -203,6 +220,7 @@ class Method:
     from_trees: bool = False
     max_rows: int = 10_000
     keeps_all_rows: bool = False
+    cost: float = 1.0
 
     @property
     def one_per_class(self) -> bool:
@@ -232,7 +250,7 @@ def _forest(asked: Request) -> Constructed:
     """Take the formulas of a constructive forest."""
     make = asked.task.pick(ConstructiveForestClassifier, ConstructiveForestRegressor)
     learner = make(
-        _FOREST_TREES,
+        asked.scaled(_FOREST_TREES),
         max_depth=_FOREST_DEPTH,
         budget=asked.node_budget,
         operators=asked.operators,
@@ -263,7 +281,10 @@ def _fctree(asked: Request) -> Constructed:
     """Take the formulas of feature construction trees."""
     make = asked.task.pick(FCTreeClassifier, FCTreeRegressor)
     learner = make(
-        _FC_TREES, max_time=asked.seconds, random_state=asked.seed, n_jobs=asked.task.n_jobs
+        asked.scaled(_FC_TREES),
+        max_time=asked.seconds,
+        random_state=asked.seed,
+        n_jobs=asked.task.n_jobs,
     )
     return _formulas(learner, asked)
 
@@ -281,21 +302,22 @@ def _boosting(asked: Request) -> Constructed:
         mixing = np.random.default_rng(asked.seed).normal(size=(target.shape[1], _MAX_OUTPUTS))
         target = target @ mixing
     n_steps = _ROUND_STEPS if asked.task.kind == "regression" else 0
-    n_formulas = MAX_FORMULAS // _N_ROUNDS
+    n_formulas = MAX_FORMULAS // 8
     lone = _number_columns(table) if table.shape[1] <= _MAX_LONE_COLUMNS else []
     parts: list[Part] = []
     seen: set[Expression] = set()
     pool = np.empty((len(base), 0))
-    known, end = base, time.monotonic() + asked.seconds
-    for turn in range(_N_ROUNDS):
+    known, n_rounds = base, asked.scaled(_N_ROUNDS)
+    end = None if asked.seconds is None else time.monotonic() + asked.seconds
+    for turn in range(n_rounds):
         forest = ConstructiveForestRegressor(
-            _ROUND_TREES,
+            asked.scaled(_ROUND_TREES),
             max_depth=_FOREST_DEPTH,
             budget=asked.node_budget,
             operators=asked.operators,
             max_size=asked.task.max_size,
             n_features_out=n_formulas,
-            max_time=max(0.01, end - time.monotonic()),
+            max_time=None if end is None else max(0.01, end - time.monotonic()),
             random_state=(asked.seed + turn) % _MAX_SEED,
             n_jobs=asked.task.n_jobs,
         )
@@ -311,7 +333,7 @@ def _boosting(asked: Request) -> Constructed:
         part, known_values = learn_values(asked.method, "formula", table, features=new)
         parts.append(part)
         pool = np.hstack([pool, part.compute(table) if known_values is None else known_values])
-        if turn + 1 == _N_ROUNDS or time.monotonic() > end:
+        if turn + 1 == n_rounds or (end is not None and time.monotonic() > end):
             break
         best = by_residual(base, pool, target, _ROUND_COLUMNS * (turn + 1))
         known = np.hstack([base, pool[:, best]])
@@ -368,9 +390,9 @@ def _scores(asked: Request) -> Constructed:
     budget = min(max(10 * asked.table.shape[1], _MIN_BOOSTED_BUDGET), _MAX_BOOSTED_BUDGET)
     patient = len(asked.y) * n_scores <= _PATIENT_CELLS
     learner = make(
-        _PATIENT_ROUNDS if patient else _BOOSTED_ROUNDS,
+        asked.scaled(_PATIENT_ROUNDS if patient else _BOOSTED_ROUNDS),
         learning_rate=_PATIENT_RATE if patient else None,
-        budget=int(budget / np.sqrt(n_scores)),
+        budget=asked.scaled(int(budget / np.sqrt(n_scores))),
         max_size=asked.task.max_size,
         max_time=asked.seconds,
         random_state=asked.seed,
@@ -387,7 +409,7 @@ def _votes(asked: Request, *, search: str | None, name: str, leaf_rows: int) -> 
     """
     make = asked.task.pick(ConstructiveExtraTreesClassifier, ConstructiveExtraTreesRegressor)
     learner = make(
-        _VOTING_TREES,
+        asked.scaled(_VOTING_TREES),
         search=search,
         budget=asked.node_budget,
         max_size=asked.task.max_size,
@@ -415,7 +437,7 @@ def _fit_ensemble(learner: Any, asked: Request, name: str) -> tuple[list[str], b
 def _leaves(asked: Request, *, search: str | None) -> Constructed:
     """Grow small trees and take the leaves that hold some rows, tree after tree."""
     learner = ForestPathEncoder(
-        _PATH_TREES,
+        asked.scaled(_PATH_TREES),
         encode="leaf",
         search=search,
         budget=asked.node_budget,
@@ -500,6 +522,7 @@ METHODS = {
             per_class=True,
             from_trees=True,
             max_rows=_ENSEMBLE_ROWS,
+            cost=3.0,
         ),
         Method(
             name="batch",
@@ -519,6 +542,7 @@ METHODS = {
             python="FCTree…",
             construct=_fctree,
             readable=True,
+            cost=2.5,
         ),
         Method(
             name="boosting",
@@ -558,6 +582,7 @@ METHODS = {
             construct=partial(_leaves, search="random"),
             sizes=(200, 1000),
             from_trees=True,
+            cost=1.5,
         ),
         Method(
             name="recursive",
@@ -579,6 +604,11 @@ def readable(methods: Iterable[str]) -> list[str]:
     return [name for name in methods if METHODS[name].readable]
 
 
+def has_formulas(name: str) -> bool:
+    """Whether the columns of a method, or of all those with formulas together, are formulas."""
+    return name == FORMULAS or METHODS[name].readable
+
+
 def chosen_methods(methods: Any) -> list[str]:
     """Return the names that the parameter `methods` stands for: "all", "readable", or names."""
     if isinstance(methods, str):
@@ -595,8 +625,10 @@ def may_join(method: str, others: Sequence[str]) -> bool:
     """Whether the columns of a method may be put beside those of other methods."""
     if method in others:
         return False
+    if has_formulas(method) or all(map(has_formulas, others)):
+        return not (has_formulas(method) and any(map(has_formulas, others)))
     asked = METHODS[method]
-    trees = [METHODS[other] for other in others if METHODS[other].from_trees]
+    trees = [METHODS[o] for o in others if not has_formulas(o) and METHODS[o].from_trees]
     # Ensembles of two kinds err in different rows; leaves besides would be too many columns.
     return not asked.from_trees or not trees or all(m.one_per_class for m in [asked, *trees])
 
@@ -604,8 +636,7 @@ def may_join(method: str, others: Sequence[str]) -> bool:
 def warm_up(task: Task, methods: Iterable[str]) -> None:
     """Run methods on a tiny table, once in a process: compiled code is made or loaded.
 
-    Compilation after installing takes a while, and would use up the time budget of a user's first
-    search.
+    Compilation after installing takes a while, and a time budget does not count it.
     """
     for method in methods:
         _warm_up(method, task.kind, min(task.n_outputs, 2))
@@ -623,4 +654,4 @@ def _warm_up(method: str, kind: str, n_outputs: int) -> None:
         y = np.column_stack([y, y[::-1]])
     task = Task(kind, n_outputs, max_size=3, n_jobs=1)
     if METHODS[method].refusal(task, 2) is None:
-        METHODS[method].construct(Request(method, table, y, None, task, seed=0, seconds=3600.0))
+        METHODS[method].construct(Request(method, table, y, None, task, seed=0))

@@ -21,7 +21,8 @@ class Reason(Enum):
     """Why a method was not tried, or no further; the value is stored in `results_`."""
 
     NO_TIME = "no_time"
-    TIME_FOR_OTHERS = "time_for_others"
+    TIME_FOR_OTHERS = "time_for_others"  # in files of earlier versions
+    TOO_SLOW = "too_slow"
     SCREENED_OUT = "screened_out"
     FAR_BEHIND = "far_behind"
     WORSE = "worse"
@@ -39,16 +40,12 @@ class Reason(Enum):
         """Whether more time would have changed it."""
         return self in (Reason.NO_TIME, Reason.TIME_FOR_OTHERS)
 
-    @property
-    def is_put_off(self) -> bool:
-        """Whether the method is tried further if time is left when all folds are done."""
-        return self in (Reason.SCREENED_OUT, Reason.TIME_FOR_OTHERS, Reason.FAR_BEHIND)
-
 
 _TEXTS = {
     Reason.NO_TIME: "the time budget leaves no room for it",
-    Reason.TIME_FOR_OTHERS: "the time is better spent on other methods",
-    Reason.SCREENED_OUT: "a screen on some rows promised less of it",
+    Reason.TIME_FOR_OTHERS: "stopped early, less promising than others",
+    Reason.TOO_SLOW: "left to a search of more effort",
+    Reason.SCREENED_OUT: "less promising than others on some of the rows or folds",
     Reason.FAR_BEHIND: "far behind other methods",
     Reason.WORSE: "worse than the original columns in every fold",
     Reason.NO_BETTER_JOINED: "no better than the best choice without it",
@@ -61,7 +58,11 @@ _TEXTS = {
     Reason.ERROR: "an error",
 }
 # What model files without a code for the reason may hold besides the texts above.
-_FORMER_TEXTS = {"no better than without, or out of time": Reason.NO_TIME}
+_FORMER_TEXTS = {
+    "no better than without, or out of time": Reason.NO_TIME,
+    "the time is better spent on other methods": Reason.TIME_FOR_OTHERS,
+    "a screen on some rows promised less of it": Reason.SCREENED_OUT,
+}
 
 
 @dataclass(frozen=True)

@@ -290,9 +290,25 @@ def learn_values(
         return Constructed(replace(part, high=np.ones(len(chosen))), raw)
     sample = _some_rows(table)
     values = part._raw(sample) if raw is None else raw
+    fill, low, high = _learn_ranges(values)
+    part = replace(part, fill=fill, low=low, high=high)
+    return Constructed(part, part.finish(values) if len(values) == len(table.matrix) else None)
+
+
+def finish_values(values: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """Fill undefined values and clip far ones by what the values say; return the ranges too."""
+    fill, low, high = _learn_ranges(values)
+    return np.clip(np.where(np.isfinite(values), values, fill), low, high), low, high
+
+
+def _learn_ranges(values: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """Return what replaces undefined values of each column, and the range it is clipped to.
+
+    What is not finite becomes NaN in place.
+    """
     values[~np.isfinite(values)] = np.nan
     known = ~np.isnan(values).all(axis=0)
-    fill, low, high = blank.copy(), blank.copy(), blank.copy()
+    fill, low, high = np.zeros((3, values.shape[1]))
     if known.any():
         found = values[:, known]
         first, middle, last = _quantiles(found, [_TAIL, 0.5, 1.0 - _TAIL])
@@ -303,8 +319,7 @@ def learn_values(
         fill[known] = middle
         low[known] = np.where(narrow, lowest, np.maximum(lowest, first - span))
         high[known] = np.where(narrow, highest, np.minimum(highest, last + span))
-    part = replace(part, fill=fill, low=low, high=high)
-    return Constructed(part, part.finish(values) if len(values) == len(table.matrix) else None)
+    return fill, low, high
 
 
 def _quantiles(columns: Matrix, levels: Sequence[float]) -> Matrix:

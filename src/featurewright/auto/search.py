@@ -1,9 +1,9 @@
-"""The search: methods on folds within a time budget, combinations of them, and the proof."""
+"""The search: methods on folds, by stages of more and more rows; combinations; the proof."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
 from featurewright.auto.failures import Attempt, ScoringError
+from featurewright.auto.formulas import is_found, sample_rows
+from featurewright.auto.front import front_points
 from featurewright.auto.leaderboard import Leaderboard, Record
-from featurewright.auto.methods import METHODS, may_join, readable
+from featurewright.auto.methods import FORMULAS, METHODS, has_formulas, may_join, readable
 from featurewright.auto.outcomes import DONE, Outcome, Reason, Status
+from featurewright.auto.plan import Effort, Stage, make_stages
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
 from featurewright.auto.timing import SAFETY, Clock, Costs
 from featurewright.auto.workspace import Fold, Problem, ValueStore, Workspace
+from featurewright.expressions import Feature
 
 _logger = logging.getLogger("featurewright")
 
@@ -25,41 +29,24 @@ FoldRows = tuple[Rows, Rows]
 Listener = Callable[[dict[str, Any]], None]
 
 # Sizes.
-MAX_SEARCH_ROWS = 10_000
 MAX_TEST_ROWS = 5_000
-MAX_SCREEN_ROWS = 2_000
-_MIN_SCREEN_ROWS = 500
 _MIN_ROWS = 10  # below which nothing is constructed
-_MAX_SCREEN_CELLS = 200_000
-_MAX_SEARCH_CELLS = 2_000_000  # rows times columns of the table of a fold
 _MAX_FIT_CELLS = 50_000_000  # rows times constructed columns of the last fit
-_FIRST_SIZES = (10, 50, 200)  # numbers of columns for a first look
-_N_KEPT_VARIANTS = (6, 4, 3)  # candidates of one method that go on after one, two, more folds
-_MAX_ORDERS = 3  # orders of columns that are joined
-_N_FINALISTS = 3  # candidates that are tried on further folds
-_MAX_FINALISTS = 6  # with the best ones of other methods alone, where there is time
+_FIRST_SIZES = (10, 200)  # numbers of columns for a first look
+_MAX_BLOCKS = 3  # methods that are joined
 _N_PARTS = 4  # of the held-out rows, where there was time for one fold only
 _MIN_PART_ROWS = 50
-_N_FULL_FOLDS = 2  # of all rows, on which a candidate found on some of them is tried
-# Shares of the time.
-_SCREEN_SHARE = 0.35  # of the time left, that a screen may take
-_LOOK_SHARE = 0.2  # of the time left, that a look at a whole fold may take
-_PROOF_SHARE = 0.25  # of the budget, that is kept for proving a choice
-_FIT_SHARE = 0.2  # of the time left, that one fit may take
-_CHEAP_SHARE = 0.01  # of the budget: a method that takes no more is not dropped to save time
-_LATE_SHARE = 0.1  # of the budget, by which a search may be late besides the time of one fold
-_N_ALL_FITS = 40  # fits of a fold with all candidates of all methods, about
-_MIN_FOLDS = 3  # that the best method of the first one should have time for
+_LATE_SHARE = 0.1  # of the time budget, by which a search may be late
 # Shares of the best mean gain.
 _FAR_BEHIND = 0.3  # below this a method is dropped after two folds
-_NOT_FAR = 0.7  # above this formulas are put in one order, and a method may replace the leader
 
 
 class Search:
-    """Score candidates of all methods on folds of the training rows, within a time budget.
+    """Score candidates of all methods on folds of the training rows.
 
-    A large table is first screened on some rows of the first fold: that tells what pays and how
-    long things take, and so how many methods and rows the folds can have.
+    What is tried follows from the effort and the shape of the table. A large table is searched in
+    stages: all methods on few rows, then the better ones on more. A clock with a limit may end the
+    search before; what was finished by then decides.
 
     Parameters
     ----------
@@ -68,7 +55,7 @@ class Search:
     folds : sequence of (train, test)
         Row numbers.
     further : sequence of (train, test)
-        Folds on which the best few candidates are tried, if there is time.
+        Folds on which the best few candidates are tried.
     estimator : estimator
         The model that candidates are scored with.
     scorer : HeldOutScorer
@@ -77,8 +64,10 @@ class Search:
         Names of methods.
     seed : int
         Seed.
+    effort : Effort
+        How much work to do.
     clock : Clock
-        The time budget.
+        The time, and its limit where there is one.
     listen : callable
         Called with a dict whenever something was tried: method, stage, seconds, best_method,
         best_score and baseline.
@@ -86,13 +75,17 @@ class Search:
     Attributes
     ----------
     leaderboard : Leaderboard
-        All scores, and what became of the methods.
+        All scores of the last stage, and what became of the methods.
     folds : list of Fold
-        The folds that were opened.
+        The folds that were opened in it.
+    joined : tuple of str
+        The methods whose formulas are put in one order.
     n_scores : int
         Number of columns of a method with one for each class.
     store : ValueStore
         Values of constructed columns.
+    stopped_by_time : bool
+        Whether something was left out for lack of time.
     """
 
     def __init__(
@@ -105,85 +98,104 @@ class Search:
         scorer: HeldOutScorer,
         methods: Sequence[str],
         seed: int,
+        effort: Effort,
         clock: Clock,
         listen: Listener,
     ) -> None:
         self.problem, self.estimator, self.scorer = problem, estimator, scorer
-        self.seed, self.clock, self._listen = seed, clock, listen
+        self.seed, self.effort, self.clock, self._listen = seed, effort, clock, listen
         self.store = ValueStore()
         self.folds: list[Fold] = []
+        self.joined: tuple[str, ...] = ()
+        self.stopped_by_time = False
         self._rows, self._further = list(folds), list(further)
         self._n_folds = len(folds)  # asked for; those that cannot be scored are left out
         self._largest = max((len(train) for train, _ in folds), default=0)
         shares = [len(test) / max(1, len(train)) for train, test in folds]
         test_share = float(np.mean(shares)) if shares else 0.0
         self.leaderboard = Leaderboard(methods, test_share, needs_proof=bool(further))
-        n_rows, n_columns = len(problem.y), max(1, problem.table.shape[1])
+        n_columns = max(1, problem.table.shape[1])
         n_classes = len(np.unique(problem.codes)) if problem.task.kind == "classification" else 0
         self.n_scores = n_classes if n_classes > 2 else 1
+        self._stages = make_stages(effort, self._largest, n_columns, self.n_scores)
+        self._n_fold_rows = self._stages[0].n_rows
         self._alive: list[str] = []
         for method in methods:
             reason = METHODS[method].refusal(problem.task, n_classes)
+            if reason is None and len(methods) > 1 and METHODS[method].cost > effort.max_cost:
+                reason = Reason.TOO_SLOW
             if reason is None:
                 self._alive.append(method)
             else:
                 self._drop(method, Status.SKIPPED, reason)
-        screen_rows = max(_MIN_SCREEN_ROWS, _MAX_SCREEN_CELLS // n_columns)
-        self._n_screen_rows = min(MAX_SCREEN_ROWS, screen_rows)
-        fold_rows = max(MAX_SCREEN_ROWS, _MAX_SEARCH_CELLS // n_columns)
-        self._n_fold_rows = min(MAX_SEARCH_ROWS, fold_rows)
-        self._costs = Costs(n_rows)
-        self._screen_gains: dict[Candidate, float] = {}
-        # First folds that were made before they are opened, by their number of rows.
-        self._first_folds: dict[int, tuple[Fold, HeldOutScore]] = {}
-        # Scores of the first fold that the screen has found already, by method.
-        self._first_scores: dict[str, dict[Candidate, HeldOutScore]] = {}
+        self._costs = Costs(len(problem.y))
 
     def run(self) -> None:
-        """Try the methods on one fold after the other, then combinations, then prove the best."""
+        """Try the methods stage by stage, then combinations, then prove the best."""
         if not self._rows or len(self.problem.y) < _MIN_ROWS:
             for method in list(self._alive):
                 self._drop(method, Status.SKIPPED, Reason.TOO_FEW_ROWS)
             return
-        if len(self._rows[0][0]) > 2 * self._n_screen_rows:
-            self._screen()
-        while self._open_fold(number := len(self.folds)):
-            ranked = sorted(self._alive, key=self._promise, reverse=True)
-            if number and ranked and not self._try_method(ranked[0], number):
-                # The leader has no time for this fold: others that are far behind are no answer.
-                others = max((self._promise(method) for method in ranked[1:]), default=0.0)
-                if ranked[0] in self._alive and others < _NOT_FAR * self._promise(ranked[0]):
-                    break
-            for method in ranked[1 if number else 0 :]:
-                self._try_method(method, number)
-            self._drop_losers(number)
+        for stage in self._stages:
+            self._run_stage(stage, is_last=stage is self._stages[-1])
+            if self.stopped_by_time:
+                break
         reason = Reason.NO_TIME if self.folds else Reason.UNDEFINED_SCORE
         for method in list(self._alive):
-            if not self.leaderboard.records[method].candidates:
+            if not self.leaderboard.was_tried(method):
                 self._drop(method, Status.SKIPPED, reason)
         if not self.folds:
             return
-        self._resume()
         self._combine()
         self._confirm()
         self._compare_on_parts()
-        self._check_on_all_rows()
+        self._check_with_more_rows()
         self._report(self.leaderboard.decide()[0].label, "fitting on all rows")
 
-    # Folds --------------------------------------------------------------------------------------
+    def _has_time(self, seconds: float) -> bool:
+        """Whether there is time for something and for the last fit; if not, notes that."""
+        if self.clock.left - self._costs.reserve >= SAFETY * seconds:
+            return True
+        self.stopped_by_time = True
+        return False
 
-    def _open_fold(self, number: int) -> bool:
+    # Stages and folds ---------------------------------------------------------------------------
+
+    def _run_stage(self, stage: Stage, *, is_last: bool) -> None:
+        """Try the methods on the folds of a stage; without two folds, the stage before decides."""
+        before = self.leaderboard, self.folds, self._n_fold_rows
+        if self.folds:
+            self._select_methods(stage.n_methods or len(self._alive))
+            self.leaderboard = self.leaderboard.for_next_stage()
+        self.folds, self._n_fold_rows = [], stage.n_rows
+        self.joined = tuple(readable(self._alive)) if is_last else ()
+        limit = len(self._rows) if stage.n_folds is None else stage.n_folds
+        while len(self.folds) < min(limit, len(self._rows)) and self._open_fold():
+            number = len(self.folds) - 1
+            for method in sorted(self._alive, key=self._promise, reverse=True):
+                self._try_method(method, number, is_last=is_last)
+            self._try_formulas(number)
+            self._drop_losers(number, stage)
+        unproved = self.leaderboard.n_folds < 2 or not self.leaderboard.finished()
+        if before[1] and self.stopped_by_time and unproved:
+            records = self.leaderboard.records
+            self.leaderboard, self.folds, self._n_fold_rows = before
+            self.leaderboard.keep_outcomes(records)
+
+    def _select_methods(self, n_methods: int) -> None:
+        """Keep those with formulas, which are put in one order, and the best of the others."""
+        others = [method for method in self._alive if not has_formulas(method)]
+        for method in sorted(others, key=self._promise, reverse=True)[n_methods:]:
+            self._drop(method, Status.STOPPED, Reason.SCREENED_OUT)
+
+    def _open_fold(self) -> bool:
         """Begin a fold with the original columns; False without one more, or time for it."""
-        expected = SAFETY * (self._costs.base + self._last_fit_seconds(number))
-        short = self.clock.left < expected
-        if number and (short or not (self._alive or self._put_off_methods())):
+        number = len(self.folds)
+        if number and not (self._alive and self._has_time(self._costs.base)):
             return False
-        made = self._first_folds.pop(self._n_fold_rows, None)
-        made = made or self._scored_fold(number, self._n_fold_rows)
-        self._first_folds.clear()
+        made = self._scored_fold(number, self._n_fold_rows)
         if made is None:
             return False
-        self._costs.record_base(made[0])
         self._keep_fold(number, *made)
         self._report(ORIGINAL.label, f"fold {number + 1} of {len(self._rows)}")
         return True
@@ -196,7 +208,8 @@ class Search:
             rows if len(rows) <= limit else np.sort(random.permutation(rows)[:limit])
             for rows, limit in zip(self._rows[number], (max_rows, MAX_TEST_ROWS), strict=True)
         )
-        space = Workspace(self.problem.take(train), self.seed + number, self.store)
+        # Methods are seeded by the fold: formulas should not depend on the seed of a user.
+        space = Workspace(self.problem.take(train), number, self.store, self.effort)
         fold = Fold(space, self.problem.take(test), self.clock.now)
         score = fold.score_originals(self.estimator, self.scorer, started)
         self._costs.record_base(fold)
@@ -230,103 +243,66 @@ class Search:
         self.leaderboard.add(ORIGINAL.label, ORIGINAL, number, score)
         self.leaderboard.records[ORIGINAL.label].seconds += self._costs.base
 
-    def _screen(self) -> None:
-        """Run all methods on some rows of the first fold, and plan the rest by what that took."""
-        self._n_fold_rows = min(self._n_fold_rows, self._largest)
-        made = self._scored_fold(0, self._n_screen_rows)
-        if made is None:
-            return
-        fold, base = self._first_folds[self._n_screen_rows] = made
-        scale = self._n_fold_rows / self._n_screen_rows
-        if scale * self._costs.base < _LOOK_SHARE * self.clock.left:
-            larger, _ = self._first_folds[self._n_fold_rows] = self._make_fold(0, self._n_fold_rows)
-            self._costs.learn_growth(fold, larger)
-            self._costs.record_base(fold)
-        room = _SCREEN_SHARE * self.clock.left if self.clock.left > self._costs.reserve else 0.0
-        end = self.clock.spent + room
-        for method in list(self._alive):
-            if self.clock.spent >= end:
-                self._drop(method, Status.SKIPPED, Reason.NO_TIME)
-                continue
-            few = self._first_variants(method)
-            found = self._first_scores[method] = self._measure(method, fold, few, room / 10.0)
-            for candidate, score in found.items():
-                self._screen_gains[candidate] = score.evidence - base.evidence
-        ranked = sorted(self._alive, key=self._promise, reverse=True)
-        left = 0.8 * (self.clock.left - self._costs.reserve)
-        # Rather fewer rows than fewer than three methods.
-        while scale > 1.0 and self._folds_seconds(ranked[:3], len(self._rows)) * scale > left:
-            scale = max(1.0, scale / 2.0)
-            self._n_fold_rows = round(scale * self._n_screen_rows)
-        while len(ranked) > 1 and self._folds_seconds(ranked, len(self._rows)) * scale > left:
-            self._drop(ranked.pop(), Status.STOPPED, Reason.SCREENED_OUT)
-        if self._n_fold_rows != self._n_screen_rows:
-            self._first_scores.clear()
-
     # Methods ------------------------------------------------------------------------------------
 
-    def _try_method(self, method: str, number: int) -> bool:
-        """Run a method on a fold and score candidates of its columns; False without time for it."""
-        found = self._first_scores.pop(method, None) or self._try_on_fold(method, number)
+    def _try_method(self, method: str, number: int, *, is_last: bool) -> None:
+        """Run a method on a fold and score candidates of its columns, if there is time."""
+        record = self.leaderboard.records[method]
+        expected = self._costs.method_seconds(method, len(self._sizes(method)))
+        if not self._has_time(expected or self._costs.base):
+            if record.outcome == DONE:
+                record.outcome = Outcome(Status.STOPPED, Reason.NO_TIME)
+            return
+        sizes = self._sizes(method)
+        if not is_last:
+            sizes = [size for size in sizes if size in _FIRST_SIZES] or sizes[:1]
+        found = self._measure(method, self.folds[number], sizes)
         for candidate, score in found.items():
             self.leaderboard.add(method, candidate, number, score)
         if found:
             self._report(method, f"fold {number + 1} of {len(self._rows)}")
-        return bool(found)
-
-    def _try_on_fold(self, method: str, number: int) -> dict[Candidate, HeldOutScore]:
-        """Run a method on a fold and score candidates, if there is time."""
-        record = self.leaderboard.records[method]
-        expected = self._method_seconds(method) or 2.0 * self._costs.base
-        room = self.clock.left - self._last_fit_seconds(number)
-        if method != self._leader():
-            room -= self._proof_seconds()
-            if number == 0:
-                room -= self._leader_seconds(min(_MIN_FOLDS, len(self._rows)) - 1)
-        if room < SAFETY * expected:
-            if number == 0:
-                self._drop(method, Status.SKIPPED, Reason.NO_TIME)
-            elif record.outcome == DONE:
-                record.outcome = Outcome(Status.STOPPED, Reason.NO_TIME)
-            return {}
-        allowed = self._kept_variants(method, number)
-        seconds = room / (2.0 + len(self._rows) - number)
-        return self._measure(method, self.folds[number], allowed, seconds)
 
     def _measure(
-        self, method: str, fold: Fold, allowed: set[Candidate] | None, seconds: float
+        self, method: str, fold: Fold, sizes: Sequence[int]
     ) -> dict[Candidate, HeldOutScore]:
         """Construct and score candidates; a method that fails is dropped."""
         started = self.clock.now()
         record = self.leaderboard.records[method]
         found: dict[Candidate, HeldOutScore] = {}
         with Attempt(f"The method {method!r}") as attempt:
-            seconds = max(0.05, seconds)
-            blocks = fold.space.construct(METHODS[method], self._sizes(method), seconds)
+            blocks = fold.space.construct(METHODS[method], sizes, self._seconds())
             self._costs.record_construction(method, fold, self.clock.now() - started)
             if not blocks and not record.candidates:
                 self._drop(method, Status.SKIPPED, Reason.NOTHING_NEW)
-            known: dict[tuple[Order, int], HeldOutScore] = {}
-            # The best so far first: where time is short, it must not be the one left out.
-            candidates = [Candidate((block,)) for block in blocks]
-            for candidate in sorted(candidates, key=self._known_gain, reverse=True):
-                (block,) = candidate.blocks
-                if allowed is not None and candidate not in allowed:
-                    continue
-                # Where there are fewer columns than asked for, two sizes are one candidate.
-                same = block.order, fold.space.width(block)
-                if same not in known:
-                    room = self.clock.left - self._costs.reserve - self._proof_seconds()
-                    next_fit = self._costs.next_fit(block, fold)
-                    if found and (room <= 0 or next_fit > _FIT_SHARE * room):
-                        continue
-                    known[same] = self._score(candidate, fold)
-                found[candidate] = known[same]
+            found = self._score_blocks(blocks, fold)
         if attempt.error:
             self._drop_with(method, attempt.outcome)
             found = {}
         record.seconds += self.clock.now() - started
         return found
+
+    def _score_blocks(self, blocks: Sequence[Block], fold: Fold) -> dict[Candidate, HeldOutScore]:
+        """Score choices of columns of one pool, the best so far first."""
+        found: dict[Candidate, HeldOutScore] = {}
+        known: dict[int, HeldOutScore] = {}
+        # Where time is short, the best so far must not be the one left out.
+        candidates = sorted(map(_alone, blocks), key=self._known_gain, reverse=True)
+        for candidate in candidates:
+            (block,) = candidate.blocks
+            # Where there are fewer columns than asked for, two sizes are one candidate.
+            width = fold.space.width(block)
+            if width not in known:
+                if found and not self._has_time(self._costs.next_fit(block, fold)):
+                    continue
+                known[width] = self._score(candidate, fold)
+            found[candidate] = known[width]
+        return found
+
+    def _seconds(self) -> float | None:
+        """Return the seconds after which a method stops growing trees; None without a limit."""
+        if not np.isfinite(self.clock.budget):
+            return None
+        return max(0.05, 0.5 * (self.clock.left - self._costs.reserve))
 
     def _score(self, candidate: Candidate, fold: Fold) -> HeldOutScore:
         """Score a candidate on a fold, and record what that took."""
@@ -336,85 +312,79 @@ class Search:
 
     def _sizes(self, method: str) -> list[int]:
         """Return the numbers of columns to try: fewer where rows are few, or very many."""
-        asked, n_rows = METHODS[method], len(self.problem.y)
-        if asked.one_per_class:
+        n_rows = len(self.problem.y)
+        sizes = self.effort.front_sizes if method == FORMULAS else METHODS[method].sizes
+        if not sizes:
             return [min(self.n_scores, self.problem.limit or self.n_scores)]
-        most = max(min(asked.sizes), n_rows // (10 if asked.readable else 1))
+        most = max(min(sizes), n_rows // (10 if has_formulas(method) else 1))
         most = min(most, max(1, _MAX_FIT_CELLS // n_rows), self.problem.limit or most)
-        return sorted({size for size in asked.sizes if size <= most} or {most})
+        found = {size for size in sizes if size <= most} or {most}
+        return sorted(found | ({most} if most == self.problem.limit else set()))
 
-    def _kept_variants(self, method: str, number: int) -> set[Candidate] | None:
-        """Return the better candidates of a method, those that have all folds; None for any."""
-        if number == 0:
-            slow = _N_ALL_FITS * self._costs.base > self.clock.left / (2 * self._n_folds)
-            return self._first_variants(method) if slow else None
-        board = self.leaderboard
-        complete = [c for c in board.records[method].candidates if board.n_scores(c) == number]
-        ranked = sorted(complete, key=board.mean_gain, reverse=True)
-        kept = set(ranked[: _N_KEPT_VARIANTS[min(number, len(_N_KEPT_VARIANTS)) - 1]])
-        return kept | ({board.smallest(ranked)} if ranked else set())
+    def _try_formulas(self, number: int) -> None:
+        """Score the formulas of several methods in one order, by how many of them are taken."""
+        if not self.joined:
+            return
+        fold, label = self.folds[number], self._joined_label
+        record = self.leaderboard.records.setdefault(label, Record())
+        started = self.clock.now()
+        if not self._has_time(self._costs.method_seconds(label, 1) or self._costs.base):
+            return
+        with Attempt("The order of all formulas") as attempt:
+            blocks = self._join(fold.space, self._sizes(FORMULAS))
+            self._costs.record_construction(label, fold, self.clock.now() - started)
+            for candidate, score in self._score_blocks(blocks, fold).items():
+                self.leaderboard.add(label, candidate, number, score)
+        if attempt.error:
+            record.outcome = attempt.outcome
+            self.joined = ()
+        record.seconds += self.clock.now() - started
+        self._report(label, f"fold {number + 1} of {len(self._rows)}")
 
-    def _first_variants(self, method: str) -> set[Candidate]:
-        """Return a few candidates of a method: for a first look, or where every fit takes long."""
-        sizes = self._sizes(method)
-        sizes = [size for size in sizes if size in _FIRST_SIZES] or sizes[:2]
-        return {
-            Candidate((Block(method, order, size),))
-            for order in (Order.RESIDUAL, Order.OWN)
-            for size in sizes
-        }
+    @property
+    def _joined_label(self) -> str:
+        """How formulas in one order are called: by the method, where there is only one."""
+        return self.joined[0] if len(self.joined) == 1 else FORMULAS
 
-    def _drop_losers(self, number: int) -> None:
-        """Drop methods that lose in every fold, and the worst ones where time is short."""
-        for method in list(self._alive):
+    def _join(self, space: Workspace, sizes: Sequence[int]) -> list[Block]:
+        """Put the formulas of the methods that were run into one order."""
+        return space.join(self._joined_label, self.joined, sizes)
+
+    def construct(self, space: Workspace, candidates: Iterable[Candidate]) -> None:
+        """Construct all columns that some candidates need, with their names."""
+        blocks = list(dict.fromkeys(block for c in candidates for block in c.blocks))
+        joint = [block.size for block in blocks if block.order is Order.JOINT]
+        methods = [block.method for block in blocks if block.order is not Order.JOINT]
+        for method in dict.fromkeys([*methods, *(self.joined if joint else ())]):
+            own = [b.size for b in blocks if b.method == method and b.order is not Order.JOINT]
+            sizes = own if METHODS[method].readable else ()
+            space.construct(METHODS[method], sizes, self._seconds())
+        if joint:
+            self._join(space, joint)
+
+    def _drop_losers(self, number: int, stage: Stage) -> None:
+        """Drop methods that lose, by how many folds they have been tried on.
+
+        Methods with formulas stay in the last stage: their formulas are put in one order.
+        """
+        able = [method for method in self._alive if method not in self.joined]
+        leader = max((self._promise(method) for method in self._alive), default=0.0)
+        for method in able:
             if number >= 1 and self._loses_everywhere(method):
                 self._drop(method, Status.STOPPED, Reason.WORSE)
-        leader = max((self._promise(method) for method in self._alive), default=0.0)
-        for method in list(self._alive):
-            if number >= 1 and self._promise(method) < _FAR_BEHIND * leader:
+            elif number >= 1 and self._promise(method) < _FAR_BEHIND * leader:
                 self._drop(method, Status.STOPPED, Reason.FAR_BEHIND)
-        left = len(self._rows) - number - 1
-        while len(self._alive) > 1 and left:
-            room = self.clock.left - self._costs.reserve - self._proof_seconds()
-            if self._folds_seconds(self._alive, left) <= room:
-                break
-            ranked = sorted(self._alive, key=self._promise)
-            slow = [m for m in ranked[:-1] if self._saves_time(m)]
-            if not slow:
-                break
-            worst = min(slow, key=self._promise_for_time)
-            self._drop(worst, Status.STOPPED, Reason.TIME_FOR_OTHERS)
+        if stage is not self._stages[0] or stage.n_folds is not None:
+            return
+        # A small table has one stage: methods become fewer from fold to fold instead.
+        most = self.effort.n_methods[0] + (2 if number == 0 else 0)
+        self._select_methods(most)
 
     def _loses_everywhere(self, method: str) -> bool:
         """Whether every candidate of a method loses in every fold."""
         board = self.leaderboard
         candidates = [c for c in board.records[method].candidates if board.n_scores(c) >= 2]
         return bool(candidates) and all(np.all(board.gains(c) < 0) for c in candidates)
-
-    def _resume(self) -> None:
-        """Go on with methods that were put off, the most promising first, if there is time."""
-        if len(self.folds) < self._n_folds:
-            return
-        board = self.leaderboard
-        for method in sorted(self._put_off_methods(), key=self._promise, reverse=True):
-            record = board.records[method]
-            self._alive.append(method)
-            before, record.outcome = record.outcome, DONE
-            first = max(map(board.n_scores, record.candidates), default=0)
-            for number in range(first, self._n_folds):
-                self._try_method(method, number)
-                if not any(board.n_scores(candidate) > number for candidate in record.candidates):
-                    break
-            if method in self._alive and not board.complete(method):
-                self._drop_with(method, Outcome(Status.STOPPED, before.reason))
-
-    def _put_off_methods(self) -> list[str]:
-        """Return the methods that may be tried further in the end."""
-        return [
-            method
-            for method, record in self.leaderboard.records.items()
-            if record.outcome.reason is not None and record.outcome.reason.is_put_off
-        ]
 
     def _drop(self, method: str, status: Status, reason: Reason) -> None:
         """Try a method no more."""
@@ -423,34 +393,21 @@ class Search:
     def _drop_with(self, method: str, outcome: Outcome) -> None:
         """Try a method no more, with an outcome."""
         self.leaderboard.records[method].outcome = outcome
+        self.joined = tuple(name for name in self.joined if name != method)
         if method in self._alive:
             self._alive.remove(method)
 
     # What is known so far -----------------------------------------------------------------------
 
     def _promise(self, method: str) -> float:
-        """Return the best mean gain of a method so far, in the folds or else in the screen."""
-        if self.leaderboard.records[method].candidates:
-            return self.leaderboard.best_gain(method)
-        gains = [gain for c, gain in self._screen_gains.items() if c.methods == (method,)]
-        return max(gains, default=0.0)
-
-    def _promise_for_time(self, method: str) -> float:
-        """Return the gain of a method for its time: twice the gain is worth four times the time."""
-        promise = self._promise(method)
-        cost = np.sqrt(max(self._method_seconds(method), 1e-3))
-        return promise / cost if promise > 0.0 else promise * cost
+        """Return the best mean gain of a method so far, in this stage or in the one before."""
+        return self.leaderboard.best_gain(method)
 
     def _known_gain(self, candidate: Candidate) -> float:
-        """Return the mean gain of a candidate in the folds or else in the screen; 0 without any."""
+        """Return the mean gain of a candidate in the folds; 0 without any."""
         if self.leaderboard.scores.get(candidate):
             return self.leaderboard.mean_gain(candidate)
-        return self._screen_gains.get(candidate, 0.0)
-
-    def _leader(self) -> str | None:
-        """Return the best method so far that is not dropped; None where none has a gain."""
-        leader = max(self._alive, key=self._promise, default=None)
-        return leader if leader is not None and self._promise(leader) > 0.0 else None
+        return 0.0
 
     def _report(self, method: str, stage: str) -> None:
         """Report to the listener what was tried and the best so far."""
@@ -459,63 +416,56 @@ class Search:
             self._costs.expect(best)
         self._listen(self.leaderboard.event(method, stage, self.clock.spent))
 
-    # Expected seconds ---------------------------------------------------------------------------
+    # What was found ------------------------------------------------------------------------------
 
-    def _method_seconds(self, method: str) -> float:
-        """Return the expected seconds of a method in a fold; 0 where nothing is known."""
-        return self._costs.method_seconds(method, _N_KEPT_VARIANTS[0])
+    def front(self, kept: Candidate) -> list[dict[str, Any]]:
+        """Return the held-out scores by number of formulas; see `front_points`."""
+        board = self.leaderboard
+        first = board.n_choosing_folds or board.n_folds
+        base = board.fold_scores(ORIGINAL)[:first]
+        scores: dict[int, list[float]] = {}
+        for candidate in board.scores:
+            is_joint = [block.order is Order.JOINT for block in candidate.blocks] == [True]
+            found = board.fold_scores(candidate)[:first]
+            if is_joint and len(found) == len(base):
+                scores[candidate.n_columns] = found
+        n_kept = kept.n_columns if kept.methods == (self._joined_label,) else None
+        return front_points(scores, base, board.test_share, 0 if kept == ORIGINAL else n_kept)
 
-    def _folds_seconds(self, methods: Sequence[str], n_folds: int) -> float:
-        """Return the expected seconds of some methods in folds of the size seen last."""
-        return n_folds * (self._costs.base + sum(map(self._method_seconds, methods)))
+    def longest_path(self) -> list[Candidate]:
+        """Return the candidate of most formulas in one order; none where there was no time."""
+        if not self.joined or self.stopped_by_time:
+            return []
+        most = max(self._sizes(FORMULAS))
+        return [Candidate((Block(self._joined_label, Order.JOINT, most),))]
 
-    def _saves_time(self, method: str) -> bool:
-        """Whether leaving a method out of a fold saves time worth mentioning."""
-        return self._method_seconds(method) > _CHEAP_SHARE * self.clock.budget
+    def stability(self, features: Sequence[Feature]) -> NDArray[np.float64]:
+        """Return for each formula the share of folds in which it was found.
 
-    def _last_fit_seconds(self, number: int) -> float:
-        """Return the seconds to be kept for constructing and fitting on all rows.
-
-        While in the second fold, half of the time left at most: one fold proves little, and
-        constructing ends with the time.
+        A formula that ranks the rows almost alike is the same one.
         """
-        reserve = self._costs.reserve
-        if number != 1:
-            return reserve
-        return max(self._costs.fit_reserve, min(reserve, 0.5 * self.clock.left))
-
-    def _leader_seconds(self, n_folds: int) -> float:
-        """Return the seconds that the best method so far needs for some more folds."""
-        leader = self._leader()
-        if leader is None:
-            return 0.0
-        return n_folds * (self._costs.base + self._costs.method_seconds(leader, 1))
-
-    def _proof_seconds(self) -> float:
-        """Return the seconds to be kept for a proof, on further folds or with all rows."""
-        needed = self._costs.reserve if self._largest > self._n_fold_rows else 0.0
-        if self._further:
-            needed = self._leader_seconds(self._n_folds)
-        return min(needed, _PROOF_SHARE * self.clock.budget)
+        rows = sample_rows(self.problem.table)
+        chosen = [feature.expression for feature in features]
+        paths = [fold.space.joined for fold in self.folds]
+        shares = np.zeros(len(chosen))
+        n_paths = 0
+        for path in paths:
+            if path is not None:
+                found = [feature.expression for feature in path.features[: 2 * len(chosen)]]
+                shares += is_found(chosen, found, rows)
+                n_paths += 1
+        return shares / max(1, n_paths)
 
     # Combinations -------------------------------------------------------------------------------
 
     def _combine(self) -> None:
-        """Join the formulas of several methods, and columns of several methods, greedily."""
+        """Join columns of several methods, greedily."""
         board = self.leaderboard
-        if board.n_folds < 2:
+        if board.n_folds < 2 or self.stopped_by_time:
             return
-        able = [m for m in board.records if m != ORIGINAL.label and board.complete(m)]
-        formulas = readable(able)
-        leader = board.best(board.finished())
-        best_formulas = max(map(board.best_gain, formulas), default=0.0)
-        close = leader is not None and best_formulas >= _NOT_FAR * board.mean_gain(leader)
-        if len(formulas) > 1 and close:
-            for size in self._sizes(formulas[0]):
-                blocks = tuple(Block(method, Order.JOINT, size) for method in formulas)
-                self._try_combination(Candidate(blocks))
         best = board.best(board.finished())
-        while best is not None and best.n_orders < _MAX_ORDERS:
+        able = [m for m in board.records if m != ORIGINAL.label and board.complete(m)]
+        while best is not None and len(best.blocks) < _MAX_BLOCKS:
             others = [
                 found
                 for method in able
@@ -532,26 +482,21 @@ class Search:
                 break
             best = better
 
-    def _try_combination(self, candidate: Candidate, rival: Candidate | None = None) -> bool:
+    def _try_combination(self, candidate: Candidate, rival: Candidate) -> bool:
         """Score a combination on all folds; False where it loses to a rival, or without time."""
         board, n_folds = self.leaderboard, self.leaderboard.n_folds
-        needed = SAFETY * n_folds * self._costs.fit_seconds(candidate, self.folds[0])
-        if self.clock.left - self._costs.reserve - self._proof_seconds() < needed:
+        if not self._has_time(n_folds * self._costs.fit_seconds(candidate, self.folds[0])):
             return False
         started = self.clock.now()
         record = board.records.setdefault(candidate.label, Record())
-        n_done, reason = 0, Reason.NO_TIME
+        n_done = 0
         with Attempt(f"The combination {candidate.label!r}") as attempt:
             for number in range(n_folds):
                 score = self._score(candidate, self.folds[number])
                 board.add(candidate.label, candidate, number, score)
                 n_done += 1
-                if rival is not None and number == 1:
-                    others = board.gains(rival)[:2]
-                    if np.all(board.gains(candidate) <= others):
-                        reason = Reason.NO_BETTER_JOINED
-                        break
-                if self.clock.left < self._costs.reserve:
+                others = board.gains(rival)[:2]
+                if number == 1 and np.all(board.gains(candidate) <= others):
                     break
         if attempt.error:
             record.outcome = attempt.outcome
@@ -559,7 +504,7 @@ class Search:
         if n_done == n_folds:
             record.outcome = DONE
         elif record.outcome == DONE and not board.complete(candidate.label):
-            record.outcome = Outcome(Status.STOPPED, reason)
+            record.outcome = Outcome(Status.STOPPED, Reason.NO_BETTER_JOINED)
         self._report(candidate.label, "combination")
         return n_done == n_folds
 
@@ -576,18 +521,15 @@ class Search:
         finalists = self._finalists()
         if not finalists:
             return
-        # Rather fewer candidates than fewer folds than there were.
-        while (n_more := self._n_affordable(finalists)) < n_first and len(finalists) > 1:
-            finalists.pop()
         label = finalists[0].label
-        for rows in self._further[: n_more if n_more > 1 else 0]:
+        for rows in self._further:
+            if not self._has_time(self._fold_seconds(finalists)):
+                break
             number, started = len(self._rows), self.clock.now()
             self._rows.append(rows)
             with Attempt(f"A further fold with {label!r}") as attempt:
                 fold, base = self._make_fold(number, self._n_fold_rows)
-                for method in _methods_of(finalists):
-                    sizes = self._sizes(method)
-                    fold.space.construct(METHODS[method], sizes, self.clock.left)
+                self.construct(fold.space, finalists)
                 scores = [fold.score(c, self.estimator, self.scorer) for c in finalists]
             if attempt.error:
                 self._rows.pop()
@@ -600,8 +542,6 @@ class Search:
                 board.add(candidate.label, candidate, number, score)
             board.records[label].seconds += self.clock.now() - started
             self._report(label, f"further fold {number + 1 - n_first}")
-            if self.clock.left < self._costs.reserve:
-                break
         if board.n_folds >= n_first + 2:
             board.n_choosing_folds = n_first
 
@@ -611,7 +551,7 @@ class Search:
         The best few are often one method with this or that besides, and lucky or not together. A
         gain that varies much from fold to fold is luck more often than one that does not.
         """
-        board = self.leaderboard
+        board, most = self.leaderboard, self.effort.n_finalists
 
         def lower_bound(candidate: Candidate) -> float:
             gains = board.gains(candidate)
@@ -620,23 +560,23 @@ class Search:
         ranked = [c for c in board.finished() if board.mean_gain(c) > 0.0]
         ranked.sort(key=lower_bound, reverse=True)
         if ranked:
-            # First fewer columns that are as good: where time is short, only the first is tried.
-            most = board.mean_gain(ranked[0])
-            no_better = [c for c in ranked if board.mean_gain(c) <= most]
+            # First fewer columns that are as good.
+            highest = board.mean_gain(ranked[0])
+            no_better = [c for c in ranked if board.mean_gain(c) <= highest]
             ranked = list(dict.fromkeys([board.smallest(no_better), *ranked]))
-        best = ranked[:_N_FINALISTS]
+        best = ranked[: (most + 1) // 2]
         alone: dict[str, Candidate] = {}
-        for candidate in ranked[_N_FINALISTS:]:
+        for candidate in ranked[len(best) :]:
             if len(candidate.blocks) == 1 and candidate.methods not in [c.methods for c in best]:
                 alone.setdefault(candidate.label, candidate)
-        return [*best, *alone.values()][:_MAX_FINALISTS]
+        return [*best, *alone.values()][:most]
 
-    def _n_affordable(self, finalists: Sequence[Candidate]) -> int:
-        """Return the number of further folds that there is time for."""
+    def _fold_seconds(self, candidates: Sequence[Candidate]) -> float:
+        """Return the expected seconds of a fold with some candidates."""
         costs = self._costs
-        seconds = costs.base + sum(costs.method_seconds(m, 0) for m in _methods_of(finalists))
-        seconds += sum(costs.fit_seconds(candidate, self.folds[0]) for candidate in finalists)
-        return int((self.clock.left - costs.reserve) / (SAFETY * seconds))
+        methods = dict.fromkeys(m for c in candidates for m in (*c.methods, *self.joined))
+        seconds = costs.base + sum(costs.method_seconds(method, 0) for method in methods)
+        return seconds + sum(costs.fit_seconds(c, self.folds[0]) for c in candidates)
 
     def _compare_on_parts(self) -> None:
         """Where there was time for one fold only, compare its best candidate on parts of its rows.
@@ -663,31 +603,31 @@ class Search:
 
     def _can_be_kept(self, candidate: Candidate) -> bool:
         """Whether there is time to compare a candidate on parts and to fit it on all rows."""
+        if not np.isfinite(self.clock.budget):
+            return True
         costs, first = self._costs, self.folds[0]
         comparing = costs.fit_seconds(candidate, first) + costs.fit_seconds(ORIGINAL, first)
-        a_fold = costs.base + sum(costs.method_seconds(m, 1) for m in candidate.methods)
-        late = a_fold + _LATE_SHARE * self.clock.budget
+        late = _LATE_SHARE * self.clock.budget + costs.base
         return comparing + costs.reserve <= self.clock.left + late
 
-    def _check_on_all_rows(self) -> None:
-        """Check whether a candidate that was found on some of the rows helps with all of them too.
+    def _check_with_more_rows(self) -> None:
+        """Check whether a candidate that was found on some of the rows helps with more too.
 
         What helps a model that has few rows may hinder one that has many.
         """
         board = self.leaderboard
         candidate, _ = board.decide()
-        if candidate == ORIGINAL or self._largest <= self._n_fold_rows:
+        n_rows = min(self._largest, self.effort.check_rows)
+        if candidate == ORIGINAL or n_rows <= self._n_fold_rows:
             return
-        needed = self._costs.reserve  # constructing and fitting once more on all rows
         gains: list[float] = []
         by_rows = sorted(range(self._n_folds), key=lambda number: -len(self._rows[number][0]))
-        for number in by_rows[:_N_FULL_FOLDS]:
-            if self.clock.left < 2.0 * needed:
+        for number in by_rows[: self.effort.n_check_folds]:
+            if not self._has_time(self._costs.reserve):
                 break
-            with Attempt(f"The check of {candidate.label!r} with all rows") as attempt:
-                fold, base = self._make_fold(number, len(self._rows[number][0]))
-                for method in candidate.methods:
-                    fold.space.construct(METHODS[method], (), self.clock.left)
+            with Attempt(f"The check of {candidate.label!r} with more rows") as attempt:
+                fold, base = self._make_fold(number, n_rows)
+                self.construct(fold.space, [candidate])
                 found = fold.score(candidate, self.estimator, self.scorer)
                 gains.append(found.evidence - base.evidence)
             if attempt.error:
@@ -698,6 +638,6 @@ class Search:
             board.records[candidate.label].outcome = outcome
 
 
-def _methods_of(candidates: Sequence[Candidate]) -> list[str]:
-    """Return the methods of some candidates, each once."""
-    return list(dict.fromkeys(method for c in candidates for method in c.methods))
+def _alone(block: Block) -> Candidate:
+    """Return the candidate of one block."""
+    return Candidate((block,))

@@ -53,6 +53,54 @@ def distinct(base: Matrix, pool: Matrix, limit: float = MAX_CORRELATION) -> NDAr
     return np.array(taken, dtype=np.intp)
 
 
+class Pursuit:
+    """Orthogonal matching pursuit: columns are taken one by one, each explains most of the rest.
+
+    Parameters
+    ----------
+    base : ndarray of shape (n_rows, n_columns)
+        Columns whose explanation comes first.
+    target : ndarray of shape (n_rows, n_targets)
+        What is to be explained.
+
+    Attributes
+    ----------
+    rest : ndarray of shape (n_rows, n_targets)
+        The part of the target, scaled to length one, that no column taken so far explains.
+    """
+
+    def __init__(self, base: Matrix, target: Matrix) -> None:
+        self._axes, _ = np.linalg.qr(_varied(normalized(base)))
+        rest = target - target.mean(axis=0)
+        length = np.sqrt((rest**2).sum(axis=0))
+        rest = rest / np.where(length > 0, length, 1.0)
+        self.rest: Matrix = rest - self._axes @ (self._axes.T @ rest)
+
+    def own_parts(self, columns: Matrix) -> Matrix:
+        """Return columns scaled to length one, without what those taken before say."""
+        scaled = normalized(columns)
+        return np.asarray(scaled - self._axes @ (self._axes.T @ scaled))
+
+    def explained(self, own: Matrix) -> Matrix:
+        """Return the share of the target that each own part explains; -1 if it is too small."""
+        squares = (own**2).sum(axis=0)
+        enough = squares > _MIN_OWN_SHARE**2
+        gains = ((own.T @ self.rest) ** 2).sum(axis=1)
+        return np.where(enough, gains / np.where(enough, squares, 1.0), -1.0) / self.rest.shape[1]
+
+    def take(self, own: Matrix) -> tuple[Matrix, Matrix]:
+        """Take a column, given its own part; return the direction it adds, and what that explains.
+
+        The second is the product of the direction with the rest of each target before.
+        """
+        own = own - self._axes @ (self._axes.T @ own)
+        axis = own / np.sqrt(own @ own)
+        product = axis @ self.rest
+        self.rest = self.rest - np.outer(axis, product)
+        self._axes = np.column_stack([self._axes, axis])
+        return axis, product
+
+
 def by_residual(base: Matrix, pool: Matrix, target: Matrix, wanted: int) -> NDArray[np.intp]:
     """Return columns in the order of orthogonal matching pursuit: each explains most of the rest.
 
@@ -69,35 +117,62 @@ def pursue(
     Columns are compared by what they explain times their worth.
     """
     rows = row_sample(len(pool))
-    basis, _ = np.linalg.qr(_varied(normalized(base[rows])))
-    rest = target[rows] - target[rows].mean(axis=0)
-    length = np.sqrt((rest**2).sum(axis=0))
-    rest = rest / np.where(length > 0, length, 1.0)
-    rest -= basis @ (basis.T @ rest)
-    columns = normalized(pool[rows])
-    columns -= basis @ (basis.T @ columns)
-    squares = (columns**2).sum(axis=0)
+    pursuit = Pursuit(base[rows], target[rows])
+    found = PoolGains(pursuit, pool[rows])
     taken: list[int] = []
     explained: list[float] = []
-    open_ = np.ones(columns.shape[1], dtype=bool)
     while len(taken) < wanted:
-        open_ &= squares > _MIN_OWN_SHARE**2
-        if not open_.any():
-            break
-        gains = ((columns.T @ rest) ** 2).sum(axis=1)
-        gains = np.where(open_, gains / np.where(open_, squares, 1.0), -1.0)
-        best = int(np.argmax(worth * gains))
-        if gains[best] <= 0.0:
+        gains = found.gains()
+        best = int(np.argmax(worth * gains)) if len(gains) else -1
+        if best < 0 or gains[best] <= 0.0:
             break
         taken.append(best)
-        explained.append(float(gains[best]) / rest.shape[1])
-        open_[best] = False
-        axis = columns[:, best] / np.sqrt(squares[best])
-        rest -= np.outer(axis, axis @ rest)
-        shares = axis @ columns
-        columns -= np.outer(axis, shares)
-        squares = np.maximum(squares - shares**2, 0.0)
+        explained.append(float(gains[best]))
+        found.remove(*pursuit.take(found.own[:, best]))
+        found.close(best)
     return np.array(taken, dtype=np.intp), np.array(explained)
+
+
+class PoolGains:
+    """What each column of a pool explains, kept up to date while a pursuit takes columns.
+
+    Parameters
+    ----------
+    pursuit : Pursuit
+        The pursuit.
+    columns : ndarray of shape (n_rows, n_columns)
+        The pool.
+
+    Attributes
+    ----------
+    own : ndarray of shape (n_rows, n_columns)
+        The columns without what the base columns say.
+    """
+
+    def __init__(self, pursuit: Pursuit, columns: Matrix) -> None:
+        self.own = pursuit.own_parts(columns)
+        self._squares = (self.own**2).sum(axis=0)
+        self._products = self.own.T @ pursuit.rest
+        self._open = np.ones(self.own.shape[1], dtype=bool)
+
+    def gains(self) -> Matrix:
+        """Return the share of the target that each column explains now; -1 if it adds nothing."""
+        self._open &= self._squares > _MIN_OWN_SHARE**2
+        gains = (self._products**2).sum(axis=1) / self._products.shape[1]
+        return np.where(self._open, gains / np.where(self._open, self._squares, 1.0), -1.0)
+
+    def remove(self, axis: Matrix, product: Matrix) -> None:
+        """Remove a direction that the pursuit has taken; the parameters are what it returned.
+
+        The rest is at right angles to all directions taken before, so only the new one counts.
+        """
+        shares = axis @ self.own
+        self._squares = np.maximum(self._squares - shares**2, 0.0)
+        self._products -= np.outer(shares, product)
+
+    def close(self, place: int) -> None:
+        """Take a column out of the pool."""
+        self._open[place] = False
 
 
 def left_over(columns: Matrix, target: Matrix) -> Matrix:

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from featurewright.tables import MultiTarget, holds_numbers, read_classes, read_numbers
 
-_MAX_WHOLE_CLASSES = 30  # whole numbers with more distinct values may be a quantity
+TASKS = ("auto", "classification", "regression")
+_MAX_WHOLE_CLASSES = 10  # whole numbers with more distinct values are a quantity
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,10 @@ class Target:
 
 
 def guess_task(estimator: Any, y: NDArray[Any]) -> str:
-    """Return the task of a target: by the kind of the estimator, else by the values."""
+    """Return the task of a target: by the kind of the estimator, else by the values.
+
+    Ages, counts, prices and ratings are whole numbers as class codes are, but take more values.
+    """
     if isinstance(estimator, BaseEstimator) and is_regressor(estimator):
         return "regression"
     classes = isinstance(estimator, BaseEstimator) and is_classifier(estimator)
@@ -60,18 +64,17 @@ def guess_task(estimator: Any, y: NDArray[Any]) -> str:
     flat = y.ravel()
     if np.any(flat != np.floor(flat)):
         return "regression"
-    # Ages, counts and prices are whole numbers too, but take many values.
-    most = max(_MAX_WHOLE_CLASSES, len(flat) ** 0.5)
-    return "regression" if len(np.unique(flat)) > most else "classification"
+    return "regression" if len(np.unique(flat)) > _MAX_WHOLE_CLASSES else "classification"
 
 
-def read_target(y: Any, n_rows: int, estimator: Any) -> Target:
-    """Return a target as read; the kind of the estimator decides between classes and numbers."""
+def read_target(y: Any, n_rows: int, estimator: Any, task: str = "auto") -> Target:
+    """Return a target as read; the task, or else the estimator, decides what it is."""
     wrapped = nw.from_native(y, pass_through=True, allow_series=True)
     own = getattr(wrapped, "name", None)
     name = str(own) if own else None
     classes = None if holds_numbers(y) else read_classes(y, n_rows)
-    task = guess_task(estimator, _plain(y, n_rows, classes))
+    guessed = guess_task(estimator, _plain(y, n_rows, classes))
+    task = _settle(task, guessed, estimator, classes)
     if task == "regression":
         numbers = _numbers(y, n_rows)
         return Target(task, name, None, numbers, numbers)
@@ -86,6 +89,27 @@ def read_target(y: Any, n_rows: int, estimator: Any) -> Target:
         )
     labels = _plain(y, n_rows, classes).astype(np.int64)
     return Target(task, name, list(classes.classes), labels, classes.codes)
+
+
+def _settle(asked: str, guessed: str, estimator: Any, classes: Any) -> str:
+    """Return the task that is asked for, where the target and the estimator allow it."""
+    if asked in ("auto", guessed):
+        return guessed
+    if isinstance(estimator, BaseEstimator) and (
+        is_classifier(estimator) or is_regressor(estimator)
+    ):
+        kind = "classifier" if is_classifier(estimator) else "regressor"
+        raise ValueError(
+            f"task={asked!r} does not go with the estimator, a {kind}: use another estimator, or "
+            'task="auto".'
+        )
+    if asked == "regression" and classes is not None:
+        raise ValueError(
+            "task='regression' needs numbers, but y holds labels: use task=\"classification\", or "
+            "a target of numbers."
+        )
+    # Several labels are classes too.
+    return guessed if guessed == "multilabel" and asked == "classification" else asked
 
 
 def _plain(y: Any, n_rows: int, classes: Any) -> NDArray[Any]:

@@ -13,8 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featurewright.auto.selection import pursue
-from featurewright.expressions import Boolean, Call, Feature, Operator, get_operator
+from featurewright.expressions import (
+    Boolean,
+    Call,
+    Expression,
+    Feature,
+    Operator,
+    get_operator,
+)
 from featurewright.expressions.numbers import DIGITS, number_code, number_text
+from featurewright.tables import EncodedTable
 
 Matrix = NDArray[np.float64]
 
@@ -144,3 +152,38 @@ class _Option(NamedTuple):
         parameter = self.code, number_text(self.code)
         call = Call(self.operator, (feature.expression,), parameter)
         return Feature.of(call, count=feature.count)
+
+
+def with_thresholds(formula: Expression, rows: EncodedTable) -> list[Expression]:
+    """Return a formula bent at numbers from both sides, and its steps there.
+
+    Parameters
+    ----------
+    formula : Expression
+        The formula.
+    rows : EncodedTable
+        Rows, near quantiles of which the numbers lie.
+
+    Returns
+    -------
+    list of Expression
+        None for a formula that is true or false, or has a threshold already.
+
+    Examples
+    --------
+    >>> from featurewright.expressions import parse
+    >>> from featurewright.tables import learn_schema
+    >>> X = np.arange(100.0)[:, np.newaxis]
+    >>> found = with_thresholds(parse("square(x0)", ["x0"]), EncodedTable(X, learn_schema(X)))
+    >>> [str(bent) for bent in found[:3]]
+    ['max(square(x0), 40)', 'min(square(x0), 40)', 'square(x0) > 40']
+    """
+    if formula.domain == Boolean or (isinstance(formula, Call) and formula.parameter is not None):
+        return []
+    values = formula.evaluate(rows.matrix)
+    codes = [number_code(number) for number in choose_thresholds(values)[::2]]
+    return [
+        Call(get_operator(name), (formula,), (code, number_text(code)))
+        for code in codes
+        for name in ("at_least", "at_most", "over")
+    ]

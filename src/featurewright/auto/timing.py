@@ -1,4 +1,4 @@
-"""The time budget, what methods and fits took, and what they are expected to take."""
+"""The time guard, what methods and fits took, and what they are expected to take."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MIN_FIT_GROWTH, _MAX_FIT_GROWTH = 0.3, 1.0  # powers of the rows
 
 
 class Clock:
-    """The time budget of one search.
+    """The time of one search, and what is left of it where there is a limit.
 
     Parameters
     ----------
-    budget : float
-        Seconds.
+    budget : float or None
+        Seconds; None for no limit.
     now : callable, default=time.monotonic
         Returns the time in seconds.
 
@@ -35,8 +35,8 @@ class Clock:
     57.0
     """
 
-    def __init__(self, budget: float, now: Callable[[], float] = time.monotonic) -> None:
-        self.budget = budget
+    def __init__(self, budget: float | None, now: Callable[[], float] = time.monotonic) -> None:
+        self.budget = np.inf if budget is None else budget
         self.now = now
         self._start = now()
 
@@ -47,7 +47,7 @@ class Clock:
 
     @property
     def left(self) -> float:
-        """Seconds that are left; negative when the budget is overdrawn."""
+        """Seconds that are left: infinite without a limit, negative when it is overdrawn."""
         return self.budget - self.spent
 
 
@@ -161,7 +161,7 @@ class Costs:
         total = 0.0
         for method in self._expected.methods:
             seconds, rows = self._constructions.get(method, (0.0, 1))
-            most = METHODS[method].max_rows
+            most = METHODS[method].max_rows if method in METHODS else self._n_all_rows
             many, few = min(self._n_all_rows, most), min(rows, most)
             total += seconds * (many / few) ** _CONSTRUCTION_GROWTH
         return self.fit_reserve + _MARGIN * total

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
 from featurewright.auto.estimators import fit_estimator
 from featurewright.auto.failures import EstimatorError
-from featurewright.auto.methods import MAX_FORMULAS, METHODS, Method, Request, Task
+from featurewright.auto.formulas import order_formulas
+from featurewright.auto.methods import MAX_FORMULAS, Method, Request, Task, operators_of
 from featurewright.auto.originals import Originals, learn_originals
-from featurewright.auto.parts import KINDS, Part, rate_formulas
+from featurewright.auto.parts import KINDS, Part, learn_values, rate_formulas
+from featurewright.auto.plan import Effort
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
 from featurewright.auto.selection import by_residual, distinct, indicator_target
 from featurewright.tables import EncodedTable
@@ -24,7 +26,7 @@ from featurewright.tables import EncodedTable
 Matrix = NDArray[np.float64]
 Places = NDArray[np.intp]
 
-_GAIN_SIZES = (10, 50)  # fewer sizes are tried in the order of gain: it is seldom the better one
+_JOINED = "joined"  # the pool of formulas of several methods, in one order
 _MAX_STORED_BYTES = 2**28
 
 
@@ -144,16 +146,16 @@ class MethodValues:
 
 
 class Pool(NamedTuple):
-    """The columns that one method constructed from the training rows, and their orders."""
+    """The columns that one method constructed from the training rows, and their order."""
 
     train: MethodValues
-    orders: dict[Order, Places]
+    order: Places
 
 
 class ChosenColumns(NamedTuple):
-    """Some of the columns of one method."""
+    """Some of the columns of one pool."""
 
-    method: str
+    pool: str
     places: Places
 
 
@@ -168,6 +170,8 @@ class Workspace:
         Seed of the methods.
     store : ValueStore
         Where values of constructed columns are kept.
+    effort : Effort
+        How much work methods do.
 
     Attributes
     ----------
@@ -177,14 +181,15 @@ class Workspace:
         The original columns as numbers.
     """
 
-    def __init__(self, problem: Problem, seed: int, store: ValueStore) -> None:
-        self.problem, self.seed, self.store = problem, seed, store
+    def __init__(self, problem: Problem, seed: int, store: ValueStore, effort: Effort) -> None:
+        self.problem, self.seed, self.store, self.effort = problem, seed, store, effort
         self.originals: Originals = learn_originals(problem.table.matrix, problem.table.schema)
         self.base = self.originals.compute(np.asarray(problem.table.matrix, np.float64))
         self._pools: dict[str, Pool] = {}
-        self._joint: dict[tuple[str, ...], list[tuple[str, int]]] = {}
 
-    def construct(self, method: Method, sizes: Sequence[int], seconds: float) -> list[Block]:
+    def construct(
+        self, method: Method, sizes: Sequence[int], seconds: float | None = None
+    ) -> list[Block]:
         """Run a method; return the choices of its columns that are worth trying.
 
         Without any sizes, nothing is tried: the columns are to be kept, and have their names.
@@ -205,26 +210,57 @@ class Workspace:
                 problem.task,
                 self.seed,
                 seconds,
+                self.effort.scale,
                 named=not sizes or method.readable,
             )
         )
         train = MethodValues(part, problem.table, self.store)
         values = train.all_columns(values if sample is problem else None)
-        orders: dict[Order, Places] = {}
         if method.readable:
             fresh = distinct(self.base, values)
-            orders[Order.GAIN] = fresh
-            ranked = by_residual(self.base, values[:, fresh], problem.target, max(method.sizes))
-            orders[Order.RESIDUAL] = fresh[ranked]
+            most = max(sizes, default=0)
+            ranked = by_residual(self.base, values[:, fresh], problem.target, most)
+            order, places = Order.RESIDUAL, fresh[ranked]
         else:
-            orders[Order.OWN] = _new_columns(self.base, part, values)
-        self._pools[method.name] = Pool(train, orders)
-        return [
-            Block(method.name, order, size)
-            for order, places in orders.items()
-            for size in sizes
-            if len(places) and (order is not Order.GAIN or size in _GAIN_SIZES)
-        ]
+            order, places = Order.OWN, _new_columns(self.base, part, values)
+        self._pools[method.name] = Pool(train, places)
+        return [Block(method.name, order, size) for size in sizes if len(places)]
+
+    def join(self, name: str, methods: Sequence[str], sizes: Sequence[int]) -> list[Block]:
+        """Put the formulas of methods that were run in one order.
+
+        Parameters
+        ----------
+        name : str
+            How the result is called.
+        methods : sequence of str
+            The methods.
+        sizes : sequence of int
+            Numbers of formulas to try.
+
+        Returns
+        -------
+        list of Block
+            The choices that are worth trying.
+        """
+        problem = self.problem
+        found = [f for m in methods for f in self._pools[m].train.part.features[:MAX_FORMULAS]]
+        features = order_formulas(
+            found,
+            problem.table,
+            self.base,
+            problem.target,
+            wanted=max(sizes),
+            max_size=problem.task.max_size,
+            operators=operators_of(problem.table),
+            n_polished=self.effort.n_polished,
+            n_rows=self.effort.polish_rows,
+        )
+        part, values = learn_values(name, "formula", problem.table, features=features)
+        train = MethodValues(part, problem.table, self.store)
+        train.all_columns(values)
+        self._pools[_JOINED] = Pool(train, np.arange(len(features)))
+        return [Block(name, Order.JOINT, size) for size in sizes if len(features)]
 
     def _rows(self, method: Method) -> Any:
         """Return the rows a method learns from; None for all."""
@@ -236,71 +272,57 @@ class Workspace:
 
     def width(self, block: Block) -> int:
         """Return the number of columns a block has here, where there may be fewer than asked."""
-        return min(block.size, len(self._pools[block.method].orders[block.order]))
+        return min(block.size, len(self._pools[_pool_of(block)].order))
 
-    def part(self, method: str) -> Part:
+    def part(self, pool: str) -> Part:
         """Return all columns that a method constructed."""
-        return self._pools[method].train.part
+        return self._pools[pool].train.part
+
+    @property
+    def joined(self) -> Part | None:
+        """The formulas of several methods in one order; None before they are joined."""
+        return self.part(_JOINED) if _JOINED in self._pools else None
 
     def select(self, candidate: Candidate) -> list[ChosenColumns]:
         """Return the columns of a candidate, without those that earlier ones make redundant."""
-        found = self._select_joint(candidate.joint) if candidate.joint else []
+        found: list[ChosenColumns] = []
         known = self.base
         room = self.problem.limit or candidate.n_columns
-        room -= sum(len(chosen.places) for chosen in found)
-        if found and candidate.single:
-            known = self.columns(found)
-        for block in candidate.single:
-            pool = self._pools[block.method]
-            places = pool.orders[block.order][: block.size]
+        for block in candidate.blocks:
+            key = _pool_of(block)
+            pool = self._pools[key]
+            places = pool.order[: block.size]
             if found:
                 values = pool.train.columns(places)
                 new = _new_columns(known, pool.train.part, values)[: max(0, room)]
                 places, values = places[new], values[:, new]
                 known = np.hstack([known, values])
-            elif len(candidate.single) > 1:
-                known = self.columns([ChosenColumns(block.method, places)])
+            elif len(candidate.blocks) > 1:
+                known = self.columns([ChosenColumns(key, places)])
             room -= len(places)
             if len(places):
-                found.append(ChosenColumns(block.method, places))
+                found.append(ChosenColumns(key, places))
         return found
-
-    def _select_joint(self, blocks: tuple[Block, ...]) -> list[ChosenColumns]:
-        """Choose formulas of several methods in one order, by what is left to explain."""
-        methods = tuple(block.method for block in blocks)
-        if methods not in self._joint:
-            pools = [self._pools[method] for method in methods]
-            places = [pool.orders[Order.GAIN][:MAX_FORMULAS] for pool in pools]
-            values = np.hstack(
-                [pool.train.columns(own) for pool, own in zip(pools, places, strict=True)]
-            )
-            fresh = distinct(self.base, values)
-            most = max(METHODS[methods[0]].sizes)
-            order = fresh[by_residual(self.base, values[:, fresh], self.problem.target, most)]
-            owners = np.repeat(np.arange(len(pools)), [len(own) for own in places])
-            every = np.concatenate(places)
-            self._joint[methods] = [(methods[owners[at]], int(every[at])) for at in order]
-        by_method: dict[str, list[int]] = {}
-        for method, place in self._joint[methods][: blocks[0].size]:
-            by_method.setdefault(method, []).append(place)
-        return [
-            ChosenColumns(method, np.array(chosen, np.intp)) for method, chosen in by_method.items()
-        ]
 
     def columns(self, chosen: Sequence[ChosenColumns]) -> Matrix:
         """Return original and constructed columns of the training rows."""
-        values = (self._pools[method].train.columns(places) for method, places in chosen)
+        values = (self._pools[pool].train.columns(places) for pool, places in chosen)
         return np.hstack([self.base, *values])
 
     def rated_parts(self, chosen: Sequence[ChosenColumns], columns: Matrix) -> list[Part]:
         """Return chosen columns as parts of the output, their formulas with gains that compare."""
-        parts = [self.part(method).take(places) for method, places in chosen]
+        parts = [self.part(pool).take(places) for pool, places in chosen]
         return rate_formulas(parts, columns, self.problem.target)
 
     def undefined_shares(self, parts: Sequence[Part]) -> NDArray[np.float64]:
         """Return the share of rows in which each output column is undefined, and was filled."""
         shares = (part.undefined(self.problem.table) for part in parts)
         return np.concatenate([np.zeros(self.base.shape[1]), *shares])
+
+
+def _pool_of(block: Block) -> str:
+    """Return the name of the pool that a block takes its columns from."""
+    return _JOINED if block.order is Order.JOINT else block.method
 
 
 def _new_columns(known: Matrix, part: Part, values: Matrix) -> Places:
@@ -368,7 +390,7 @@ class Fold:
         chosen = self.space.select(candidate)
         model = self._fit(estimator, self.space.columns(chosen), constructed=bool(chosen))
         self.fit_seconds = self._now() - started
-        values = (self._values(method).columns(places) for method, places in chosen)
+        values = (self._values(pool).columns(places) for pool, places in chosen)
         columns = np.hstack([self._held_out_base, *values])
         found = []
         for first in range(n_parts):
@@ -394,11 +416,11 @@ class Fold:
                 f"the estimator failed with these columns: {type(error).__name__}: {error}"
             ) from error
 
-    def _values(self, method: str) -> MethodValues:
-        """Return the columns of a method for the held-out rows."""
-        part = self.space.part(method)
-        found = self._held_out_values.get(method)
+    def _values(self, pool: str) -> MethodValues:
+        """Return the columns of a pool for the held-out rows."""
+        part = self.space.part(pool)
+        found = self._held_out_values.get(pool)
         if found is None or found.part is not part:  # a method may have been run again
             found = MethodValues(part, self.held_out.table, self.space.store)
-            self._held_out_values[method] = found
+            self._held_out_values[pool] = found
         return found

@@ -34,6 +34,18 @@ class Result(TypedDict):
     n_features: int | None
 
 
+class FrontPoint(TypedDict):
+    """Scores with a number of formulas, an entry of `front_`."""
+
+    n_formulas: int
+    score: float
+    score_std: float
+    gain: float
+    gain_std: float
+    fold_gains: list[float]
+    chosen: bool
+
+
 class Comparison(TypedDict):
     """Scores of one estimator, an entry of `estimator_scores_`."""
 
@@ -297,5 +309,13 @@ def auto_kinds() -> Learned:
             "target_name_": str | None,
             "task_": str,
         },
-        {"classes_": npt.NDArray[Any] | list[npt.NDArray[Any]]},
+        {
+            "classes_": npt.NDArray[Any] | list[npt.NDArray[Any]],
+            # Not in files of earlier versions.
+            "front_": list[FrontPoint],
+            "path_": Part | None,
+            "path_stability_": Floats,
+            "stability_": Floats,
+            "stopped_by_time_": bool,
+        },
     )

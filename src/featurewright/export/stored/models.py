@@ -502,6 +502,7 @@ def answer(learner: Any, method: str, n_columns: int) -> npt.NDArray[Any]:
 def _check_auto(model: Any) -> None:
     """Check that all columns are computed from the table that is read."""
     reader, schema = model.reader_, model.reader_.schema
+    path = getattr(model, "path_", None)
     originals, parts = model.originals_, model.parts_
     _check_columns(model, reader.names_in)
     n_columns = len(originals.steps) + sum(len(part.names) for part in parts)
@@ -516,10 +517,16 @@ def _check_auto(model: Any) -> None:
                 originals.frequencies[at].shape == (len(schema.levels[at] or ()),),
                 "the frequencies of a column are not as many as its levels",
             )
-    for feature in (*model.features_, *(f for part in parts for f in part.features)):
+    listed = [*parts, *([] if path is None else [path])]
+    for feature in (*model.features_, *(f for part in listed for f in part.features)):
         _check_feature(feature, schema, ())
-    for part in parts:
+    for part in listed:
         _check_part(part, schema.n_columns)
+    if path is not None:
+        demand(
+            len(path.features) == len(path.names) == len(model.path_stability_),
+            "the formulas in one order are not as many as their shares",
+        )
     demand(model.task_ in _TASKS, "AutoFeatures has an unknown task")
     demand(model.gain_per_fold_.ndim == 1, "the gains are not one for each fold")
     _check_model(model, n_columns)

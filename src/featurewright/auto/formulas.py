@@ -1,0 +1,255 @@
+"""One order for the formulas of several methods: each explains most of what is left over.
+
+Formulas that are found by chance differ from seed to seed. Each one that is taken is therefore
+improved first: it is replaced by the best formula that differs in one symbol, until none is better.
+Other seeds arrive at the same formula, and it is shorter where a part of it says nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from featurewright.auto.neighbours import neighbours, shorter
+from featurewright.auto.parts import evaluate_formulas, finish_values
+from featurewright.auto.selection import (
+    MAX_CORRELATION,
+    PoolGains,
+    Pursuit,
+    distinct,
+    normalized,
+)
+from featurewright.auto.thresholded import with_thresholds
+from featurewright.expressions import Column, Expression, Feature, Real
+from featurewright.tables import EncodedTable
+
+Matrix = NDArray[np.float64]
+
+MAX_UNDEFINED = 0.05  # share of rows with known operands in which a formula may be undefined
+_WORTH_PER_SYMBOL = 0.95  # factor by which each symbol lowers the worth of a formula
+_MIN_IMPROVEMENT = 1.01  # factor by which a formula must be better to replace another
+_MAX_CHANGES = 6  # of one formula
+_N_STARTS = 2  # formulas that are improved, of which the best is taken
+_MAX_COMPARED_ROWS = 2_000
+_MAX_COLUMNS = 15  # that may take the place of others: those that formulas use most
+
+
+def order_formulas(
+    features: Sequence[Feature],
+    table: EncodedTable,
+    base: Matrix,
+    target: Matrix,
+    *,
+    wanted: int,
+    max_size: int,
+    operators: Sequence[str],
+    n_polished: int,
+    n_rows: int,
+) -> list[Feature]:
+    """Select formulas one by one, by what each explains of a target beyond those before.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        The formulas to select from.
+    table : EncodedTable
+        Training rows.
+    base : ndarray of shape (n_rows, n_columns)
+        The original columns, whose explanation comes first.
+    target : ndarray of shape (n_rows, n_targets)
+        What is to be explained.
+    wanted : int
+        Largest number of formulas.
+    max_size : int
+        Largest number of symbols that a formula may get.
+    operators : sequence of str
+        Operators that formulas may get.
+    n_polished : int
+        Number of formulas that any change may improve; the others are made shorter only.
+    n_rows : int
+        Rows on which formulas are compared, about.
+
+    Returns
+    -------
+    list of Feature
+        The most useful first; the gain is the share of the target that each explains.
+    """
+    step = max(1, len(base) // n_rows)
+    rows = EncodedTable(table.matrix[::step], table.schema)
+    pool = _Pool(rows, base[::step], target[::step], features)
+    columns = _used_columns(features, table)
+    taken: list[Feature] = []
+
+    def changes(formula: Expression) -> list[Expression]:
+        return [
+            *neighbours(formula, columns, operators, max_size),
+            *(with_thresholds(formula, rows) if formula.size <= max_size else ()),
+        ]
+
+    while len(taken) < wanted and (found := pool.best()) is not None:
+        if len(taken) < n_polished and pool.is_worth_improving(found):
+            starts = pool.best_few(_N_STARTS)
+            found = max(
+                (pool.improve(start, changes) for start in starts), key=lambda found: found.value
+            )
+        found = pool.improve(found, shorter, at_least=1.0)
+        taken.append(pool.take(found))
+    return taken
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A formula, its own part beside what was taken, and what it explains times its worth."""
+
+    feature: Feature
+    own: Matrix
+    value: float
+    place: int | None = None
+
+
+class _Pool:
+    """Formulas to select from, and the state of the selection."""
+
+    def __init__(
+        self, rows: EncodedTable, base: Matrix, target: Matrix, features: Sequence[Feature]
+    ) -> None:
+        self._rows = rows
+        # The simplest first: of formulas that say the same, it is the one that stays.
+        listed = sorted(
+            {feature.expression: feature for feature in features}.values(),
+            key=lambda feature: (feature.expression.size, feature.name),
+        )
+        values, sound = formula_values([feature.expression for feature in listed], rows)
+        fresh = sound[distinct(base, values[:, sound])]
+        self._features = [listed[place] for place in fresh]
+        self._worth = _WORTH_PER_SYMBOL ** np.array([f.expression.size for f in self._features])
+        self._pursuit = Pursuit(base, target)
+        self._gains = PoolGains(self._pursuit, values[:, fresh])
+        self._taken: set[Expression] = set()
+
+    def best(self) -> _Found | None:
+        """Return the formula that explains most of the rest; None where none explains any."""
+        return next(iter(self.best_few(1)), None)
+
+    def best_few(self, n_formulas: int) -> list[_Found]:
+        """Return the formulas that explain most of the rest, each by itself."""
+        gains = self._gains.gains() * self._worth
+        places = np.argsort(-gains, kind="stable")[:n_formulas]
+        return [
+            _Found(self._features[at], self._gains.own[:, at], float(gains[at]), int(at))
+            for at in places
+            if gains[at] > 0.0
+        ]
+
+    def is_worth_improving(self, found: _Found) -> bool:
+        """Whether a formula explains more than the best of as many columns of noise would."""
+        rest = float((self._pursuit.rest**2).sum()) / self._pursuit.rest.shape[1]
+        by_chance = 2.0 * np.log(len(self._features) + 1.0) / len(self._pursuit.rest)
+        return found.value > by_chance * rest
+
+    def improve(
+        self,
+        found: _Found,
+        changed: Callable[[Expression], list[Expression]],
+        at_least: float = _MIN_IMPROVEMENT,
+    ) -> _Found:
+        """Replace a formula by the best of its changes, again and again, while that is better."""
+        for _ in range(_MAX_CHANGES):
+            options = [
+                option for option in changed(found.feature.expression) if option not in self._taken
+            ]
+            values, sound = formula_values(options, self._rows)
+            if not len(sound):
+                break
+            own = self._pursuit.own_parts(values[:, sound])
+            sizes = np.array([options[place].size for place in sound])
+            gains = self._pursuit.explained(own) * _WORTH_PER_SYMBOL**sizes
+            best = int(np.argmax(gains))
+            if gains[best] < at_least * found.value or gains[best] <= 0.0:
+                break
+            feature = Feature.of(options[sound[best]], count=found.feature.count)
+            found = _Found(feature, own[:, best], float(gains[best]), found.place)
+        return found
+
+    def take(self, found: _Found) -> Feature:
+        """Take a formula; return it with the share of the target that it explains."""
+        expression = found.feature.expression
+        self._gains.remove(*self._pursuit.take(found.own))
+        if found.place is not None:
+            self._gains.close(found.place)
+        self._taken.add(expression)
+        share = found.value / _WORTH_PER_SYMBOL**expression.size
+        return replace(found.feature, gain=share)
+
+
+def formula_values(
+    formulas: Sequence[Expression], rows: EncodedTable
+) -> tuple[Matrix, NDArray[np.intp]]:
+    """Return the values of formulas, undefined ones filled, and which formulas are sound.
+
+    A sound formula is defined in almost all rows in which its columns are known, and varies.
+    """
+    if not formulas:
+        return np.empty((len(rows.matrix), 0)), np.empty(0, np.intp)
+    values = evaluate_formulas([Feature.of(formula) for formula in formulas], rows)
+    holes = ~np.isfinite(values)
+    missing = np.isnan(np.asarray(rows.matrix, np.float64))
+    limits = np.full(len(formulas), MAX_UNDEFINED)
+    if missing.any():
+        for place, formula in enumerate(formulas):
+            limits[place] += missing[:, formula.columns()].any(axis=1).mean()
+    values, low, high = finish_values(values)
+    sound = (holes.mean(axis=0) <= np.minimum(limits, 1.0)) & (high > low)
+    return values, np.flatnonzero(sound)
+
+
+def _used_columns(features: Sequence[Feature], table: EncodedTable) -> list[Column]:
+    """Return the columns of numbers that formulas use most."""
+    used: Counter[int] = Counter()
+    for feature in features:
+        used.update(feature.expression.columns())
+    ranked = sorted(range(table.shape[1]), key=lambda at: (-used[at], at))
+    schema = table.schema
+    numbers = [at for at in ranked if schema.domains[at] == Real][:_MAX_COLUMNS]
+    return [Column(at, schema.names[at], Real) for at in sorted(numbers)]
+
+
+def sample_rows(table: EncodedTable) -> EncodedTable:
+    """Return an evenly spaced subsample of rows, on which formulas are compared."""
+    step = max(1, len(table.matrix) // _MAX_COMPARED_ROWS)
+    return EncodedTable(table.matrix[::step], table.schema)
+
+
+def is_found(
+    formulas: Sequence[Expression], pool: Sequence[Expression], rows: EncodedTable
+) -> NDArray[np.bool_]:
+    """Return whether each formula, or one that ranks rows almost alike, is in a pool.
+
+    Parameters
+    ----------
+    formulas, pool : sequence of Expression
+        Formulas over the columns of the rows.
+    rows : EncodedTable
+        Rows.
+
+    Returns
+    -------
+    ndarray of bool, of shape (n_formulas,)
+        Whether the rank correlation with a formula of the pool is above 0.98, up to its sign.
+    """
+    if not formulas or not pool:
+        return np.zeros(len(formulas), bool)
+    ours, theirs = (_ranks(formula_values(listed, rows)[0]) for listed in (formulas, pool))
+    alike = np.abs(ours.T @ theirs).max(axis=1) > MAX_CORRELATION
+    same = [formula in set(pool) for formula in formulas]
+    return np.asarray(alike | same)
+
+
+def _ranks(values: Matrix) -> Matrix:
+    """Return the ranks of each column's values, centred and scaled to length one."""
+    return normalized(rankdata(values, axis=0))

@@ -1,0 +1,182 @@
+"""What a search tries, planned from the shape of the table, the settings and the effort alone.
+
+No plan looks at a clock: the same table, settings and seed give the same result on any machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_MIN_STAGE_ROWS = 500
+_STAGE_GROWTH = 4  # factor by which the rows grow from stage to stage
+_COLUMNS_AT_ONCE = 20  # up to this many columns, rows alone count
+_SCORES_AT_ONCE = 3  # up to this many scores of a row (one for each class), rows alone count
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work a search does.
+
+    Parameters
+    ----------
+    first_rows : int
+        Training rows of the first stage, in which all methods are compared.
+    max_rows : int
+        Training rows of the last stage at most, of a table of twenty columns and few classes.
+    check_rows : int
+        Training rows at most of the folds on which a choice is checked with more rows.
+    n_check_folds : int
+        Number of those folds.
+    n_folds : int
+        Folds of the last stage, where none are asked for.
+    n_first_folds : int
+        Folds of the stages before.
+    n_methods : tuple of int
+        Methods that enter the second stage, the third and so on, beside those with formulas; the
+        last number holds on.
+    max_cost : float
+        Methods whose nominal cost is larger are left out (`Method.cost`).
+    scale : float
+        Factor on the numbers of trees and rounds of methods.
+    n_polished : int
+        Formulas that any change of a symbol may improve.
+    polish_rows : int
+        Rows on which formulas are compared.
+    n_finalists : int
+        Candidates that are tried on further folds, where rows are few.
+    n_repetitions : int
+        Further folds, as multiples of the folds.
+    front_sizes : tuple of int
+        Numbers of formulas that are tried.
+    checks_others : bool
+        Whether the other standard estimators are scored too.
+    """
+
+    first_rows: int
+    max_rows: int
+    check_rows: int
+    n_check_folds: int
+    n_folds: int
+    n_first_folds: int
+    n_methods: tuple[int, ...]
+    max_cost: float
+    scale: float
+    n_polished: int
+    polish_rows: int
+    n_finalists: int
+    n_repetitions: int
+    front_sizes: tuple[int, ...]
+    checks_others: bool
+
+
+EFFORTS = {
+    "quick": Effort(
+        first_rows=1_000,
+        max_rows=2_500,
+        check_rows=10_000,
+        n_check_folds=0,
+        n_folds=3,
+        n_first_folds=1,
+        n_methods=(1,),
+        max_cost=1.0,
+        scale=0.4,
+        n_polished=8,
+        polish_rows=1_000,
+        n_finalists=2,
+        n_repetitions=1,
+        front_sizes=(1, 2, 3, 5, 8, 12, 20, 30, 50),
+        checks_others=False,
+    ),
+    "standard": Effort(
+        first_rows=1_500,
+        max_rows=100_000,
+        check_rows=200_000,
+        n_check_folds=1,
+        n_folds=5,
+        n_first_folds=1,
+        n_methods=(3, 2),
+        max_cost=2.0,
+        scale=1.0,
+        n_polished=15,
+        polish_rows=2_000,
+        n_finalists=4,
+        n_repetitions=2,
+        front_sizes=(1, 2, 3, 5, 8, 12, 20, 30, 50, 100),
+        checks_others=True,
+    ),
+    "thorough": Effort(
+        first_rows=5_000,
+        max_rows=400_000,
+        check_rows=1_000_000,
+        n_check_folds=2,
+        n_folds=5,
+        n_first_folds=2,
+        n_methods=(6, 4),
+        max_cost=10.0,
+        scale=2.0,
+        n_polished=30,
+        polish_rows=5_000,
+        n_finalists=6,
+        n_repetitions=4,
+        front_sizes=(1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200),
+        checks_others=True,
+    ),
+}
+"""The efforts by name; `AutoFeatures(effort=...)` and ``--effort`` take these names."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Methods compared on folds with a number of rows.
+
+    Parameters
+    ----------
+    n_rows : int
+        Training rows of a fold at most.
+    n_folds : int or None
+        Folds; None for all.
+    n_methods : int or None
+        Methods that enter, beside those with formulas; None for all.
+    """
+
+    n_rows: int
+    n_folds: int | None
+    n_methods: int | None
+
+
+def make_stages(effort: Effort, n_rows: int, n_columns: int, n_scores: int) -> tuple[Stage, ...]:
+    """Return the stages of a search: few rows and all methods first, more rows for fewer later.
+
+    Parameters
+    ----------
+    effort : Effort
+        How much work to do.
+    n_rows, n_columns : int
+        Shape of the training rows of a fold.
+    n_scores : int
+        Scores that a model has for each row: one for each class, where there are more than two.
+
+    Returns
+    -------
+    tuple of Stage
+        At least one.
+
+    Examples
+    --------
+    >>> [(stage.n_rows, stage.n_methods) for stage in make_stages(EFFORTS["standard"], 8000, 20, 1)]
+    [(2000, None), (8000, 3)]
+    >>> len(make_stages(EFFORTS["standard"], 800, 20, 1))
+    1
+    """
+    width = max(1.0, n_columns / _COLUMNS_AT_ONCE) * max(1.0, n_scores / _SCORES_AT_ONCE)
+    most = max(_MIN_STAGE_ROWS, int(effort.max_rows / width))
+    first = max(_MIN_STAGE_ROWS, int(effort.first_rows / width))
+    rows = [min(n_rows, most)]
+    while rows[0] >= 2 * first:
+        rows.insert(0, max(first, rows[0] // _STAGE_GROWTH))
+    stages = []
+    for place, size in enumerate(rows):
+        is_last = place + 1 == len(rows)
+        entering = effort.n_methods[min(place, len(effort.n_methods)) - 1] if place else None
+        stages.append(Stage(size, None if is_last else effort.n_first_folds, entering))
+    return tuple(stages)
