@@ -38,8 +38,8 @@ from featurewright.export.stored.learned import (
 ROUTING = "_metadata_request"  # where scikit-learn keeps what is requested
 # They do not say whether an estimator has been fitted.
 SETTINGS = (ROUTING, OUTPUT)
-# Computed again when a model is loaded.
-DERIVED = ("_numbering",)
+# Computed again when a model is loaded, or no part of it.
+DERIVED = ("_numbering", "_training")
 _METHODS = ("fit", "score", "predict", "predict_proba", "decision_function", "transform")
 _CONTAINERS = (None, "default", "pandas", "polars")
 
