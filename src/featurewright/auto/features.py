@@ -283,6 +283,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
                 effort=effort,
                 clock=self._make_clock(self.time_budget),
                 listen=self._notify,
+                skips_slow=isinstance(self.methods, str),
             )
             self._run(search, name)
         return self
