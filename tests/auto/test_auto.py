@@ -74,7 +74,7 @@ def test_one_formula_that_says_all_is_kept_alone():
 
 
 def test_all_methods_are_tried_and_told(other_estimators):
-    auto = quick(methods="all", cv=TWO_FOLDS).fit(X[:120], PRODUCT[:120])
+    auto = quick(methods="all", cv=TWO_FOLDS, effort="standard").fit(X[:120], PRODUCT[:120])
     tried = [result["method"] for result in auto.results_]
     assert tried[:12] == [
         "original", "forest", "scores", "votes", "formula votes", "batch", "fctree", "boosting",
