@@ -38,13 +38,19 @@ def test_features_stay_finite(kernel):
     for table, scale, landmarks in product(TABLES, (False, True), ("random", "kmeans")):
         rows = TABLES[table]
         with case(table, scale, landmarks):
+            n = min(5, len(rows))
             model = LandmarkKernelFeatures(
-                5, kernel=kernel, degree=9, scale=scale, landmarks=landmarks, random_state=0
+                n,
+                kernel=kernel,
+                degree=9,
+                scale=scale,
+                landmarks=landmarks,
+                random_state=0,
             ).fit(rows)
             found = model.transform(rows)
             assert np.isfinite(found).all()
             assert np.isfinite(model.transform(np.full((2, rows.shape[1]), np.nan))).all()
-            assert found.shape == (len(rows), rows.shape[1] + min(5, len(rows)))
+            assert found.shape == (len(rows), rows.shape[1] + n)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -304,3 +304,11 @@ def test_free_text_is_warned_of():
     fit_table(BaseEstimator(), texts, warns_of_text=False)
     fit_table(BaseEstimator(), texts[:99])
     fit_table(BaseEstimator(), pd.concat([texts] * 3))
+
+
+def test_half_a_surrogate_pair_is_refused_and_not_met_again():
+    broken = one(["x\ud800", "y"], object)
+    with pytest.raises(ValueError, match=r"^Column 'c' holds the text 'x\\ud800'"):
+        learn_schema(broken)
+    schema = learn_schema(one(["x", "y"], object))
+    assert_array_equal(encode(schema, broken).ravel(), [NAN, 1.0])

@@ -79,9 +79,32 @@ def learn_column(name: str, series: nw.Series) -> tuple[Domain, Levels | None]:
         return Domain.BOOLEAN, None
     present = series.drop_nulls()
     # Not for objects, where True and 1 would become one value.
-    labels = present if series.dtype == nw.Object else present.unique()
-    keys = set(map(label_key, labels.to_list()))
-    return Domain.CATEGORY, tuple(label for _, label in sorted(keys))
+    labels = present.to_list() if series.dtype == nw.Object else _distinct(present)
+    keys = set(map(label_key, labels))
+    levels = tuple(label for _, label in sorted(keys))
+    check_unicode(levels, f"Column {name!a} holds")
+    return Domain.CATEGORY, levels
+
+
+def _distinct(series: nw.Series) -> list[object]:
+    """Return the distinct values of a column without missing values."""
+    try:
+        return series.unique().to_list()
+    except UnicodeEncodeError:  # half of a surrogate pair, which pandas has and Arrow has not
+        return list(set(series.to_list()))
+
+
+def check_unicode(texts: Iterable[object], what: str) -> None:
+    """Refuse text that no file, database or other program could be given."""
+    for text in texts:
+        if isinstance(text, str):
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise ValueError(
+                    f"{what} the text {text[:40]!a}, which has half of a surrogate pair and is no "
+                    "valid Unicode: replace it, such as with text.encode('utf-8', 'replace')."
+                ) from error
 
 
 def encode_column(
@@ -151,7 +174,7 @@ def _codes(series: nw.Series, levels: Levels) -> NDArray[np.float64]:
             for value, there in zip(values, present, strict=True)
         )
     else:
-        distinct = series.drop_nulls().unique().to_list()
+        distinct = _distinct(series.drop_nulls())
         plain = {value: keyed.get(label_key(value), np.nan) for value in distinct}
         found = (plain.get(value, np.nan) for value in values)
     return np.fromiter(found, dtype=np.float64, count=len(values))
