@@ -35,7 +35,9 @@ TABLES = {
 
 @pytest.mark.parametrize("kernel", [k for k in KERNELS if "chi2" not in k and k != "precomputed"])
 def test_features_stay_finite(kernel):
-    for table, scale, landmarks in product(TABLES, (False, True), ("random", "kmeans")):
+    # Which rows k-means chooses does not depend on the kernel.
+    choices = ("random", "kmeans") if kernel == "gaussian" else ("random",)
+    for table, scale, landmarks in product(TABLES, (False, True), choices):
         rows = TABLES[table]
         with case(table, scale, landmarks):
             n = min(5, len(rows))

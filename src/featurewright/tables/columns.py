@@ -81,9 +81,7 @@ def learn_column(name: str, series: nw.Series) -> tuple[Domain, Levels | None]:
     # Not for objects, where True and 1 would become one value.
     labels = present.to_list() if series.dtype == nw.Object else _distinct(present)
     keys = set(map(label_key, labels))
-    levels = tuple(label for _, label in sorted(keys))
-    check_unicode(levels, f"Column {name!a} holds")
-    return Domain.CATEGORY, levels
+    return Domain.CATEGORY, tuple(label for _, label in sorted(keys))
 
 
 def _distinct(series: nw.Series) -> list[object]:
@@ -92,19 +90,6 @@ def _distinct(series: nw.Series) -> list[object]:
         return series.unique().to_list()
     except UnicodeEncodeError:  # half of a surrogate pair, which pandas has and Arrow has not
         return list(set(series.to_list()))
-
-
-def check_unicode(texts: Iterable[object], what: str) -> None:
-    """Refuse text that no file, database or other program could be given."""
-    for text in texts:
-        if isinstance(text, str):
-            try:
-                text.encode()
-            except UnicodeEncodeError as error:
-                raise ValueError(
-                    f"{what} the text {text[:40]!a}, which has half of a surrogate pair and is no "
-                    "valid Unicode: replace it, such as with text.encode('utf-8', 'replace')."
-                ) from error
 
 
 def encode_column(

@@ -19,7 +19,6 @@ from sklearn.utils.validation import validate_data
 from featurewright.expressions.domains import Domain
 from featurewright.expressions.opcodes import FLOAT_MAX
 from featurewright.tables.columns import (
-    check_unicode,
     check_zero_one,
     encode_column,
     label_key,
@@ -406,7 +405,6 @@ def _frame_schema(frame: nw.DataFrame[Any]) -> Schema:
             "convert them with X.columns = X.columns.astype(str)."
         )
     names = tuple(columns) if all(given) else generated_names(len(columns))
-    check_unicode(names, "X has a column named by")
     learned = [
         learn_column(name, series) for name, series in zip(names, frame.iter_columns(), strict=True)
     ]
