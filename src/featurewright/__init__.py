@@ -112,13 +112,9 @@ def __getattr__(name: str) -> _typing.Any:
     """Import the module of a name that is used for the first time."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from featurewright._garbage import collection_paused
-
-    with collection_paused():
-        module = _importlib.import_module(f"{__name__}.{_MODULES[name] or name}")
     if not _MODULES[name]:
-        return module
-    value = getattr(module, name)
+        return _importlib.import_module(f"{__name__}.{name}")
+    value = getattr(_importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 

@@ -45,7 +45,7 @@ from numba.core.untyped_passes import (
 )
 from numba.extending import models, register_model
 
-from featurewright._garbage import collection_paused
+from featurewright.engine.garbage import collection_paused
 
 _UNUSED_PASSES = frozenset(
     {

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 def collection_paused() -> Iterator[None]:
     """Switch the garbage collector off for a while, if it is on.
 
-    Importing scikit-learn and Numba, and compiling, make hundreds of thousands of objects. The
-    collector goes through all of them again and again: a tenth of importing scikit-learn, a third
-    of importing Numba, a tenth of compiling.
+    Importing Numba and compiling with it make hundreds of thousands of objects. The collector goes
+    through all of them, and all of scikit-learn's, again and again: a third of the import and a
+    tenth of compiling.
     """
     collects = gc.isenabled()
     gc.disable()
