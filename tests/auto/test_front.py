@@ -28,7 +28,7 @@ def test_stages_grow_up_to_the_rows_there_are(effort):
         assert rows == sorted(set(rows))
         assert rows[-1] == min(n_rows, EFFORTS[effort].max_rows)
         assert stages[-1].n_folds is None
-        assert stages[0].n_methods is None
+        assert not stages[0].chooses
         wide = make_stages(EFFORTS[effort], n_rows, 2_000, 30)
         assert wide[-1].n_rows <= max(500, rows[-1] // 100)
 
