@@ -10,7 +10,7 @@ STAMPS := $(VENV)/stamps
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-python browser lint bench papers compare clean
+.PHONY: help demo test test-all test-python test-numba test-oracles browser lint bench papers compare clean
 
 GET_BROWSER := apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium
 
@@ -33,17 +33,27 @@ demo: $(STAMPS)/cli ## Find features for a real table, step by step
 # Neighbours in one process share their fixtures, and what is compiled ahead is compiled once.
 IN_TWO := -n 2 --dist worksteal
 
-test: $(STAMPS)/test browser ## Run the tests, in minutes
+test: ## Run the tests, in minutes
+	@$(TOGETHER) $(STAMPS)/test browser
 	$(BIN)/featurewright compile --quiet
 	$(BIN)/python -m pytest $(IN_TWO)
+	@$(TOGETHER) test-numba test-oracles
+
+# Runs targets side by side, each on a core of its own.
+TOGETHER = $(MAKE) --no-print-directory --jobs=2
+
+test-numba: $(STAMPS)/test
 	FEATUREWRIGHT_COMPILER=numba $(BIN)/python -m pytest -q $(COMPILED)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(IN_TWO) $(ORACLES)
+
+test-oracles: $(STAMPS)/test
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(ORACLES)
 
 # What is tested with plain Numba too, and the kernels that are fast enough as Python.
 COMPILED := tests/engine/test_decorator.py tests/engine/test_criteria.py tests/engine/test_sums.py
 ORACLES := $(addprefix tests/engine/test_,criteria.py sums.py random.py grammar.py partition.py)
 
-test-all: $(STAMPS)/test browser ## Run all tests, the long ones too, as before a release
+test-all: ## Run all tests, the long ones too, as before a release
+	@$(TOGETHER) $(STAMPS)/test browser
 	$(BIN)/featurewright compile --quiet
 	FEATUREWRIGHT_TESTS=all $(BIN)/python -m pytest $(IN_TWO)
 	FEATUREWRIGHT_COMPILER=numba $(BIN)/python -m pytest $(IN_TWO) tests/engine

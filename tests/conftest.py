@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from featurewright.auto import cross_check, estimators, failures
+from featurewright.expressions import operators
 
 # The first call of a kernel compiles it, and a machine may be busy, which no limit of time would
 # allow; derandomised, so that a failure is seen again. Kernels that run as Python take a thousand
@@ -39,6 +41,19 @@ def _without_other_estimators():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cross_check, "STANDARD", ())
         yield
+
+
+@pytest.fixture(autouse=True)
+def _own_registered_operators(monkeypatch):
+    """What a test registers is not registered for the next."""
+    monkeypatch.setattr(operators, "_REGISTERED", dict(operators._REGISTERED))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_compiled_code_in_the_working_directory():
+    """Compiled code belongs beside the sources, or where the user says."""
+    yield
+    assert not list(Path.cwd().glob("*.nb[ci]"))
 
 
 @pytest.fixture

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
+import pytest
 from sklearn.model_selection import KFold
 
 from featurewright import AutoFeatures
 
 RNG = np.random.default_rng(0)
-LONG = 3600.0  # seconds: a budget that no machine is too slow for
 NONE = 1e-9  # seconds: a budget that no machine is fast enough for
 # Splitters rather than numbers of folds: these are not followed by further folds.
 THREE_FOLDS = KFold(3, shuffle=True, random_state=0)
@@ -20,8 +22,19 @@ RATIO = X[:, 0] * X[:, 2] + 0.1 * RNG.normal(size=N)
 
 
 def quick(**changes):
-    settings = {"methods": "batch", "time_budget": LONG, "random_state": 0, "cv": THREE_FOLDS}
+    settings = {"methods": "batch", "effort": "quick", "random_state": 0, "cv": THREE_FOLDS}
     return AutoFeatures(**(settings | changes))
+
+
+def stopped(**changes):
+    """Make a search that has no time for anything, and do not be told so."""
+    auto = quick(time_budget=NONE, **changes)
+
+    def fit(*asked, **more):
+        with pytest.warns(UserWarning, match="cut short by time_budget=1e-09"):
+            return type(auto).fit(auto, *asked, **more)
+
+    return SimpleNamespace(fit=fit)
 
 
 class FakeClock:

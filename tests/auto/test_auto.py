@@ -15,10 +15,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import Ridge
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GroupKFold, TimeSeriesSplit
-from tests.auto.cases import LONG, NONE, PRODUCT, RATIO, TWO_FOLDS, N, X, quick
+from tests.auto.cases import PRODUCT, RATIO, TWO_FOLDS, N, X, quick, stopped
 
 from featurewright import AutoFeatures
 from featurewright.auto import standard_estimator
+from featurewright.auto.targets import read_target
 from featurewright.report import summarize
 
 
@@ -48,7 +49,7 @@ FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 def test_finds_a_product():
     auto = quick().fit(X, PRODUCT)
     assert auto.best_method_ == "batch"
-    assert auto.features_[0].name == "x0 * x1"
+    assert auto.features_[0].name == "x0 * x1 > 0"
     assert auto.gain_ > 0.3
     assert auto.score_ == pytest.approx(auto.baseline_score_ + auto.gain_)
     assert auto.predict(X).tolist() != []
@@ -73,7 +74,7 @@ def test_one_formula_that_says_all_is_kept_alone():
 
 
 def test_all_methods_are_tried_and_told(other_estimators):
-    auto = quick(methods="all", cv=TWO_FOLDS).fit(X[:120], PRODUCT[:120])
+    auto = quick(methods="all", cv=TWO_FOLDS, effort="standard").fit(X[:120], PRODUCT[:120])
     tried = [result["method"] for result in auto.results_]
     assert tried[:12] == [
         "original", "forest", "scores", "votes", "formula votes", "batch", "fctree", "boosting",
@@ -108,7 +109,7 @@ def test_frames_agree():
     y = np.random.default_rng(2).integers(0, 2, N)
     outs = []
     for make in FRAMES.values():
-        auto = quick(time_budget=NONE).fit(make(mixed()), y)
+        auto = stopped().fit(make(mixed()), y)
         outs.append(auto.transform(make(mixed())))
     assert np.array_equal(outs[0], outs[1])
     assert np.array_equal(outs[0], outs[2])
@@ -208,7 +209,8 @@ def test_noise_keeps_the_original_columns():
 
 
 def test_no_time():
-    auto = quick(methods="all", time_budget=NONE).fit(X, PRODUCT)
+    auto = stopped(methods="all").fit(X, PRODUCT)
+    assert auto.stopped_by_time_
     assert auto.best_method_ == "original"
     assert auto.gain_ == 0.0
     assert {result["status"] for result in auto.results_[1:]} == {"skipped"}
@@ -241,13 +243,24 @@ def test_skewed_classes_are_ranked():
     assert quick(estimator=RandomForestClassifier(5)).fit(X, rare).scoring_ == "roc_auc"
 
 
-def test_whole_numbers():
-    assert quick(time_budget=NONE).fit(X, np.arange(N) % 7).task_ == "classification"
-    assert quick(time_budget=NONE).fit(X, np.arange(N)).task_ == "regression"
-    forced = quick(time_budget=NONE, estimator=Ridge()).fit(X, np.arange(N) % 7)
-    assert forced.task_ == "regression"
-    named = standard_estimator("linear", "regression")
-    assert quick(time_budget=NONE, estimator=named).fit(X, np.arange(N) % 2).task_ == "regression"
+def test_what_a_target_is_taken_for():
+    """A count, an age or a rating is a number, unless there are few values."""
+
+    def task_of(y, **settings):
+        return read_target(y, N, settings.get("estimator"), settings.get("task", "auto")).task
+
+    few, many = np.arange(N) % 7, np.arange(N) % 28
+    assert task_of(few) == task_of(few.astype(float)) == "classification"
+    assert task_of(many) == task_of(many.astype(float)) == "regression"
+    assert task_of(many, task="classification") == "classification"
+    assert task_of(few, task="regression") == "regression"
+    assert task_of(few, estimator=Ridge()) == "regression"
+    assert task_of(few, estimator=standard_estimator("linear", "regression")) == "regression"
+    with pytest.raises(ValueError, match="task='classification' does not go with the estimator"):
+        task_of(few, estimator=Ridge(), task="classification")
+    with pytest.raises(ValueError, match="task='regression' needs numbers, but y holds labels"):
+        task_of(np.where(PRODUCT, "a", "b"), task="regression")
+    assert quick(task="regression").fit(X, few).task_ == "regression"
 
 
 @pytest.mark.parametrize("estimator", ["linear", "knn", "boosting"])
@@ -327,7 +340,7 @@ def test_refusals():
 
 def test_later_tables_are_checked():
     frame = pd.DataFrame(mixed())
-    auto = quick(time_budget=NONE).fit(frame, PRODUCT)
+    auto = stopped().fit(frame, PRODUCT)
     with pytest.raises(TypeError, match="'when'"):
         auto.transform(frame.assign(when=1.0))
     with pytest.raises(ValueError, match="feature names"):
@@ -356,7 +369,7 @@ def test_weights():
     weights = np.where(X[:, 3] > 0, 1.0, 0.0)
     y = np.where(X[:, 3] > 0, PRODUCT, X[:, 2] > 0)
     auto = quick().fit(X, y, sample_weight=weights)
-    assert auto.features_[0].name in ("x0 * x1", "x0 / x1")
+    assert auto.features_[0].name in ("x0 * x1 > 0", "x0 / x1 > 0")
 
 
 def test_events_are_heard():
@@ -365,7 +378,7 @@ def test_events_are_heard():
             EVENTS.append(event)
 
     EVENTS: list[dict] = []
-    Listening(methods="batch", time_budget=LONG, cv=2, random_state=0).fit(X, PRODUCT)
+    Listening(methods="batch", effort="quick", cv=2, random_state=0).fit(X, PRODUCT)
     assert {event["method"] for event in EVENTS} == {"original", "batch"}
     assert [event["stage"] for event in EVENTS[-2:]] == ["fitting on all rows", "done"]
     assert EVENTS[-1]["best_score"] > EVENTS[-1]["baseline"]

@@ -182,15 +182,15 @@ def test_folds_that_found_the_choices_prove_nothing():
 def test_further_folds_are_others():
     y = np.arange(60) % 2
     first = make_folds(3, y, None, "classification", 0)
-    further = further_folds(3, y, None, "classification", 0)
+    further = further_folds(3, y, None, "classification", 0, n_repetitions=2)
     assert len(further) == 6
     tests = {tuple(test) for _, test in [*first, *further]}
     assert len(tests) == 9
     for train, test in further:
         assert sorted([*train, *test]) == list(range(60))
-    assert further_folds(KFold(3), y, None, "classification", 0) == []
-    assert further_folds(3, y, np.arange(60) // 4, "classification", 0) == []
-    assert further_folds(3, np.arange(5000) % 2, None, "classification", 0) == []
+    assert further_folds(KFold(3), y, None, "classification", 0, n_repetitions=2) == []
+    assert further_folds(3, y, np.arange(60) // 4, "classification", 0, n_repetitions=2) == []
+    assert further_folds(3, np.arange(5000) % 2, None, "classification", 0, n_repetitions=2) == []
 
 
 def test_a_choice_that_varies_wildly_does_not_stand_for_the_best():

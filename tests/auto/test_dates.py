@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from tests.auto.cases import LONG, TWO_FOLDS
+from tests.auto.cases import TWO_FOLDS
 from tests.cases import loop_over
 
 from featurewright import AutoFeatures, load, save
@@ -81,7 +81,7 @@ def test_a_column_of_text_becomes_parts_of_dates(tmp_path):
     labels = [day.strftime("%m/%d/%Y") for day in DAYS] * 3
     frame = pd.DataFrame({"when": labels, "size": rng.normal(size=len(labels))})
     month = np.array([int(label[:2]) for label in labels])
-    auto = AutoFeatures(methods="batch", time_budget=LONG, cv=TWO_FOLDS, random_state=0)
+    auto = AutoFeatures(methods="batch", effort="quick", cv=TWO_FOLDS, random_state=0)
     auto.fit(frame, (month > 6).astype(int))
     names = list(auto.get_feature_names_out())
     np.testing.assert_array_equal(auto.transform(frame)[:, names.index("when: month")], month)
@@ -94,7 +94,7 @@ def test_a_column_of_text_becomes_parts_of_dates(tmp_path):
 
 def test_dates_of_another_type_are_read_too():
     labels = [day.strftime("%m/%d/%Y") for day in DAYS]
-    auto = AutoFeatures(methods="batch", time_budget=LONG, cv=TWO_FOLDS, random_state=0)
+    auto = AutoFeatures(methods="batch", effort="quick", cv=TWO_FOLDS, random_state=0)
     auto.fit(pl.DataFrame({"when": labels}), np.arange(len(DAYS)) % 3 == 0)
     expected = auto.transform(pl.DataFrame({"when": labels}))
     days = pl.Series("when", [day.date() for day in DAYS])
@@ -129,7 +129,7 @@ def test_the_database_reads_the_same(kind):
     labels = [*(day.strftime(form) for day in DAYS), *HOSTILE[kind], None]
     rows = pl.DataFrame({"when": labels})
     learned = pl.DataFrame({"when": labels[: len(DAYS)]})
-    auto = AutoFeatures(methods="batch", time_budget=LONG, cv=TWO_FOLDS, random_state=0)
+    auto = AutoFeatures(methods="batch", effort="quick", cv=TWO_FOLDS, random_state=0)
     auto.fit(learned, np.arange(len(DAYS)) % 3 == 0)
     assert auto.reader_.times[0][2] is kind
     connection = duckdb.connect()

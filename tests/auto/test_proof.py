@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.auto.cases import LONG
 
 from featurewright import AutoFeatures
 from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
 from featurewright.auto.leaderboard import Leaderboard
+from featurewright.auto.plan import EFFORTS
 from featurewright.auto.scoring import HeldOutScore
 from featurewright.auto.search import Search
 
@@ -29,12 +29,13 @@ def searched(score: float, *, left: float = 10.0, fold_rows: int = 50) -> Search
     for number, gain in enumerate((0.10, 0.12, 0.11)):
         board.add("original", ORIGINAL, number, alike(0.5))
         board.add("batch", CHOICE, number, alike(0.5 + gain))
-    space = SimpleNamespace(construct=lambda *_: [])
-    fold = SimpleNamespace(space=space, score=lambda *_: alike(score))
+    fold = SimpleNamespace(space=None, score=lambda *_: alike(score))
     search._rows, search._n_folds = [(range(100), range(25))] * 3, 3
     search._n_fold_rows, search._largest = fold_rows, 100
     search._costs, search.clock = SimpleNamespace(reserve=1.0), SimpleNamespace(left=left)
     search._make_fold = lambda number, max_rows: (fold, alike(0.5))
+    search.construct = lambda space, candidates: None
+    search.effort, search.stopped_by_time = EFFORTS["thorough"], False
     search.estimator = search.scorer = None
     return search
 
@@ -42,14 +43,14 @@ def searched(score: float, *, left: float = 10.0, fold_rows: int = 50) -> Search
 def finalists(board: Leaderboard) -> list[Candidate]:
     """Return the finalists of a search with these scores."""
     search = Search.__new__(Search)
-    search.leaderboard = board
+    search.leaderboard, search.effort = board, EFFORTS["thorough"]
     return search._finalists()
 
 
 def test_what_does_not_help_with_all_rows_is_dropped():
     search = searched(0.45)
     assert search.leaderboard.decide()[0] == CHOICE
-    search._check_on_all_rows()
+    search._check_with_more_rows()
     config, gains = search.leaderboard.decide()
     assert config == ORIGINAL
     assert gains.tolist() == [0.0, 0.0, 0.0]
@@ -62,7 +63,7 @@ def test_what_does_not_help_with_all_rows_is_dropped():
     ids=["it helps", "no time", "had all rows"],
 )
 def test_else_it_is_kept(search):
-    search._check_on_all_rows()
+    search._check_with_more_rows()
     assert search.leaderboard.decide()[0] == CHOICE
 
 
@@ -127,7 +128,7 @@ def test_candidates_are_compared_by_evidence_and_reported_by_score():
 )
 def test_one_fold_is_enough_where_all_parts_of_it_agree(gains, kept):
     board = Leaderboard(["batch"], 0.25)
-    found = Candidate((Block("batch", Order.GAIN, 5),))
+    found = Candidate((Block("batch", Order.RESIDUAL, 5),))
     board.add("original", ORIGINAL, 0, alike(0.4))
     board.add("batch", found, 0, alike(0.9))
     assert board.decide()[0] == ORIGINAL  # one number has no spread
@@ -144,7 +145,7 @@ def test_a_search_that_ends_after_one_fold_keeps_what_is_plain_to_see(n_rows, mo
     X = rng.normal(size=(n_rows, 3))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     monkeypatch.setattr(Search, "run", search_one_fold)
-    auto = AutoFeatures(methods="batch", time_budget=LONG, random_state=0).fit(X, y)
+    auto = AutoFeatures(methods="batch", effort="quick", random_state=0).fit(X, y)
     assert auto.best_method_ == ("batch" if n_rows == 2000 else "original")
     assert auto.gain_per_fold_.shape == (1,)
     assert (auto.gain_ > 0.2) == (n_rows == 2000)
@@ -152,6 +153,6 @@ def test_a_search_that_ends_after_one_fold_keeps_what_is_plain_to_see(n_rows, mo
 
 def search_one_fold(search):
     """Search as one does that has time for a single fold."""
-    search._open_fold(0)
-    search._try_method("batch", 0)
+    search._open_fold()
+    search._try_method("batch", 0, is_last=True)
     search._compare_on_parts()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,80 +13,15 @@ from tests.auto.cases import PRODUCT, N, X, quick
 from tests.cases import loop_over
 
 from featurewright.auto import AutoFeatures, standard_estimator
-from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
 from featurewright.auto.estimators import choose_estimator, make_folds
-from featurewright.auto.leaderboard import Leaderboard
 from featurewright.auto.methods import Task, _warm_up, warm_up
-from featurewright.auto.outcomes import Outcome, Reason, Status
-from featurewright.auto.scoring import HeldOutScore
 from featurewright.auto.search import Search
-from featurewright.auto.timing import Costs
 from featurewright.auto.workspace import Workspace
 from featurewright.report.summary import summarize
 
 
-def test_the_best_of_the_first_fold_is_tried_on_more(monkeypatch):
-    """However long the first fold takes, what it finds has time to be proved."""
-    search = Search.__new__(Search)
-    search._alive, search._further, search._n_folds = ["votes", "batch"], [], 5
-    search._n_fold_rows, search._largest = 100, 100
-    search.clock = SimpleNamespace(budget=600.0)
-    gains = {"votes": 0.1, "batch": -0.1}
-    monkeypatch.setattr(Search, "_promise", lambda self, method: gains[method])
-    search._costs = SimpleNamespace(base=1.0, method_seconds=lambda method, n_fits: 3.0)
-    assert search._leader() == "votes"
-    assert search._leader_seconds(2) == 2 * (1.0 + 3.0)
-    assert search._proof_seconds() == 0.0
-    search._n_fold_rows, search._costs.reserve = 50, 7.0
-    assert search._proof_seconds() == 7.0
-    search._further = [None] * 10
-    assert search._proof_seconds() == 5 * (1.0 + 3.0)
-    search.clock = SimpleNamespace(budget=40.0)
-    assert search._proof_seconds() == 10.0
-    gains["votes"] = 0.0
-    assert search._leader() is None
-    assert search._leader_seconds(2) == search._proof_seconds() == 0.0
-
-
-def test_slow_methods_are_dropped_to_save_time(monkeypatch):
-    """A method that takes next to no time stays, however little it promises."""
-    gains = {"scores": 0.1, "boosting": 0.05, "votes": 0.01, "forest": 0.04}
-    seconds = {"scores": 9.0, "boosting": 5.0, "votes": 0.2, "forest": 4.0}
-    monkeypatch.setattr(Search, "_promise", lambda self, method: gains[method])
-    monkeypatch.setattr(Search, "_method_seconds", lambda self, method: seconds[method])
-    search = Search.__new__(Search)
-    search.leaderboard, search._alive = Leaderboard(gains, 0.25), list(gains)
-    search._further, search._rows = [], [(range(80), range(20))] * 5
-    search._n_fold_rows, search._largest = 100, 80
-    search._costs = SimpleNamespace(base=0.1, reserve=5.0)
-    search.clock = SimpleNamespace(budget=60.0, left=45.0)
-    search._drop_losers(0)
-    assert search._alive == ["scores", "votes"]
-    outcome = search.leaderboard.records["boosting"].outcome
-    assert outcome == Outcome(Status.STOPPED, Reason.TIME_FOR_OTHERS)
-    search.clock.left = 1.0  # too little even for the best, which is tried as far as it goes
-    search._drop_losers(0)
-    assert search._alive == ["scores", "votes"]
-
-
-def test_the_best_choice_is_never_left_out(monkeypatch):
-    """Where a later fold has time for one choice only, that is the best one so far."""
-    folds = []
-
-    def next_fit(costs, block, fold):
-        folds.append(fold)
-        return 0.0 if fold is folds[0] else np.inf
-
-    monkeypatch.setattr(Costs, "next_fit", next_fit)
-    y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3]
-    auto = quick(cv=KFold(3, shuffle=True, random_state=0)).fit(X, y)
-    assert len(auto.gain_per_fold_) == 3
-    assert {"x0 * x1", "x2 * x3"} <= set(auto.get_feature_names_out())
-    assert auto.score_ > 0.9
-
-
 def test_the_best_few_are_tried_on_further_folds():
-    auto = quick(methods=["batch", "recursive"], cv=3).fit(X, PRODUCT)
+    auto = quick(methods=["batch", "recursive"], cv=3, effort="standard").fit(X, PRODUCT)
     by_method = {result["method"]: result for result in auto.results_}
     assert len(by_method["original"]["fold_scores"]) == 9
     assert len(by_method["batch"]["fold_scores"]) == 9
@@ -113,22 +46,6 @@ def test_other_estimators_have_the_name_of_their_class():
     assert choose_estimator(asked, "regression", 1, 0)[0] == "KNeighborsRegressor"
 
 
-def test_both_means_are_over_the_same_folds(monkeypatch):
-    try_method = Search._try_method
-    monkeypatch.setattr(
-        Search, "_try_method", lambda *asked: None if asked[-1] == 2 else try_method(*asked)
-    )
-    folds = KFold(3, shuffle=True, random_state=0)
-    auto = quick(methods="batch", cv=folds).fit(X, PRODUCT)
-    by_method = {result["method"]: result["fold_scores"] for result in auto.results_}
-    assert [len(by_method[method]) for method in ("original", "batch")] == [3, 2]
-    assert auto.best_method_ == "batch"
-    assert auto.baseline_score_ == pytest.approx(np.mean(by_method["original"][:2]))
-    entry = auto.estimator_scores_[0]
-    assert entry["before"] == by_method["original"][:2]
-    assert len(entry["after"]) == 2
-
-
 class Slow(Ridge):
     """A linear model that takes time by a clock of the test, and notes what it is fitted with."""
 
@@ -150,75 +67,89 @@ LARGE = np.random.default_rng(5).normal(size=(6000, 3))
 LARGE_PRODUCT = LARGE[:, 0] * LARGE[:, 1]
 
 
-def search_slowly(model, budget, **changes):
-    """Search for a product in a large table. Budgets are such that no method is ever cut short."""
-    settings = {"methods": ["batch"], "time_budget": budget, "random_state": 0}
-    return AutoFeatures(model, **(settings | changes)).fit(LARGE, LARGE_PRODUCT)
-
-
 def test_no_fit_more_than_needed_without_time(fake_clock):
     """A budget that one fit overdraws: original columns are scored once, and fitted once more."""
     model = Slow(fake_clock, 200.0)
-    auto = search_slowly(model, 100.0, methods="all")
+    auto = AutoFeatures(model, time_budget=100.0, random_state=0)
+    with pytest.warns(UserWarning, match="cut short by time_budget=100"):
+        auto.fit(LARGE, LARGE_PRODUCT)
     assert auto.best_method_ == "original"
-    assert [rows for rows, _, _ in model.seen] == [2000, 6000]
-    assert {result["reason"] for result in auto.results_[1:]} == {
-        "the time budget leaves no room for it"
+    assert auto.stopped_by_time_
+    assert [rows for rows, _, _ in model.seen] == [1500, 6000]
+    assert {r["reason_code"] for r in auto.results_[1:] if r["status"] == "skipped"} <= {
+        "no_time",
+        "too_slow",
     }
-    assert {result["reason_code"] for result in auto.results_[1:]} == {"no_time"}
-
-
-def test_no_choice_whose_last_fit_has_no_time(fake_clock):
-    """After one fold: with the columns of it the last fit would take longer than all that is left.
-
-    The same model with time for that fit keeps them.
-    """
-    fits = {}
-    for budget in (1000.0, 6000.0):
-        model = Slow(fake_clock, 0.0, 0.02)
-        auto = search_slowly(model, budget)
-        fits[auto.best_method_] = [shape for *shape, _ in model.seen]
-    assert fits["batch"][-1] == [6000, 13]
-    assert fits["original"][-1] == [6000, 3]
-    assert len(fits["original"]) <= 3  # nothing is compared that could not be kept
-
-
-def test_what_a_screen_measured_is_not_measured_again(fake_clock):
-    """Where the folds have no more rows than the screen, it is the first fold."""
-    model = Slow(fake_clock, 120.0)
-    auto = search_slowly(model, 4000.0)
-    assert auto.best_method_ == "batch"
-    assert len(auto.gain_per_fold_) > 1
-    searched = [fit for fit in model.seen if fit[0] == 2000]
-    assert len(searched) == len(set(searched)) > 2
-
-
-def test_a_whole_fold_that_was_looked_at_is_kept(fake_clock):
-    model = Slow(fake_clock)
-    search_slowly(model, 30_000.0)
-    original = [fit for fit in model.seen if fit[:2] == (4800, 3)]
-    assert len(original) == len(set(original)) >= 5
 
 
 @pytest.mark.parametrize(
-    ("budget", "found", "short"), [(30.0, False, True), (150.0, True, True), (1000.0, True, False)]
+    ("budget", "found"), [(30.0, False), (250.0, True), (1000.0, True), (None, True)]
 )
-def test_the_budget_is_kept(fake_clock, monkeypatch, budget, found, short):
-    """It may be overdrawn by a tenth and the time of one fold."""
-    construct, fold_seconds = Workspace.construct, 2 * (20.0 + 9 * 10.0)
+def test_the_budget_is_kept(fake_clock, monkeypatch, budget, found):
+    """It may be overdrawn by a tenth and the time of one method on a fold."""
+    construct = Workspace.construct
 
     def slow_construct(space, *asked):
         fake_clock.advance(20.0)
         return construct(space, *asked)
 
     monkeypatch.setattr(Workspace, "construct", slow_construct)
-    model = Slow(fake_clock, 10.0)
-    auto = quick(estimator=model, methods=["batch", "fctree"], time_budget=budget)
-    auto.fit(X, X[:, 0] * X[:, 1])
-    assert fake_clock.time <= 1.1 * budget + fold_seconds
+    auto = quick(estimator=Slow(fake_clock, 10.0), methods=["batch", "fctree"], time_budget=budget)
+    y = X[:, 0] * X[:, 1]
+    if budget in (None, 1000.0):
+        auto.fit(X, y)
+    else:
+        with pytest.warns(UserWarning, match="cut short"):
+            auto.fit(X, y)
+    assert auto.stopped_by_time_ == (budget in (30.0, 250.0))
+    assert fake_clock.time <= 1.1 * (budget or np.inf) + 20.0 + 2 * 10.0
     assert (auto.best_method_ != "original") == found
-    reasons = {result["reason_code"] for result in auto.results_}
-    assert bool({"no_time", "time_for_others"} & reasons) == short
+
+
+def test_the_clock_decides_nothing_without_a_budget(fake_clock):
+    """A slow machine finds what a fast one finds."""
+    found = []
+    for seconds in (0.0, 1000.0):
+        model = Slow(fake_clock, seconds)
+        auto = quick(estimator=model, methods=["batch", "votes"]).fit(X, LARGE_PRODUCT[:N])
+        found.append((auto.best_method_, auto.front_, auto.transform(X).tobytes()))
+    assert found[0] == found[1]
+
+
+def test_stages_have_more_rows_and_fewer_methods(monkeypatch):
+    """A method that is dropped keeps the scores of the stage in which it was dropped."""
+    rows = []
+    make_fold = Search._make_fold
+
+    def noted(search, number, max_rows):
+        found = make_fold(search, number, max_rows)
+        rows.append(found[0].n_rows)
+        return found
+
+    monkeypatch.setattr(Search, "_make_fold", noted)
+    auto = quick(methods=["batch", "votes", "recursive"]).fit(LARGE, LARGE_PRODUCT)
+    assert rows == [1000, 2500, 2500, 2500]
+    by_method = {result["method"]: result for result in auto.results_}
+    assert auto.best_method_ == "batch"
+    dropped = [r for r in auto.results_ if r["reason_code"] == "screened_out"]
+    assert [len(r["fold_scores"]) for r in dropped] == [1]
+    assert len(by_method["batch"]["fold_scores"]) == 3
+
+
+def test_where_time_ends_a_stage_early_the_one_before_decides(fake_clock, monkeypatch):
+    opened = Search._open_fold
+
+    def slowly(search):
+        if search._n_fold_rows == 2500:
+            fake_clock.advance(1000.0)
+        return opened(search)
+
+    monkeypatch.setattr(Search, "_open_fold", slowly)
+    auto = quick(time_budget=900.0)
+    with pytest.warns(UserWarning, match="cut short"):
+        auto.fit(LARGE, LARGE_PRODUCT)
+    assert auto.stopped_by_time_
+    assert len(auto.gain_per_fold_) == 1
 
 
 def test_methods_are_warmed_up_once():
@@ -280,9 +211,8 @@ def test_growing_folds_have_the_rows_of_the_largest(monkeypatch):
 
     monkeypatch.setattr(Search, "_make_fold", noted)
     big = np.tile(LARGE, (5, 1))
-    quick(cv=TimeSeriesSplit(3)).fit(big, big[:, 0] * big[:, 1])
-    assert 10_000 in rows
-    assert max(rows) == 22_500  # the choice is checked with all rows at the end
+    quick(cv=TimeSeriesSplit(3), effort="standard").fit(big, big[:, 0] * big[:, 1])
+    assert rows[-3:] == [7_500, 15_000, 22_500]
 
 
 def test_a_method_that_finds_nothing_says_so():
@@ -323,39 +253,3 @@ def test_probabilities_of_several_labels():
     assert shares.shape == (N, 3)
     assert_array_equal(shares[:, :2] > 0.5, auto.predict(X)[:, :2])
     assert_array_equal(shares[:, 2], 1.0)
-
-
-def test_a_second_fold_may_have_half_of_the_time():
-    """Constructing once more ends with the time; fitting once more cannot be cut short."""
-    search = Search.__new__(Search)
-    search.clock = SimpleNamespace(left=12.0)
-    search._costs = SimpleNamespace(reserve=10.0, fit_reserve=1.0)
-    assert [search._last_fit_seconds(number) for number in range(3)] == [10.0, 6.0, 10.0]
-    search._costs.fit_reserve = 9.0
-    assert search._last_fit_seconds(1) == 9.0
-    search._costs = SimpleNamespace(reserve=2.0, fit_reserve=1.0)
-    assert search._last_fit_seconds(1) == 2.0
-
-
-@pytest.mark.parametrize(
-    ("close", "failed", "n_folds"), [(False, False, 1), (True, False, 3), (False, True, 3)]
-)
-def test_what_is_far_behind_does_not_win_by_having_time(monkeypatch, close, failed, n_folds):
-    """Where the best method has no time for a second fold, others go on if they are as good."""
-    tried = []
-
-    def try_on_fold(search, method, number):
-        tried.append((method, number))
-        if method == "forest" and number:
-            if failed:
-                search._drop("forest", Status.FAILED, Reason.ERROR)
-            return {}
-        gain = 0.3 if method == "forest" else (0.25 if close else 0.05)
-        base = search.leaderboard.scores[ORIGINAL][number]
-        candidate = Candidate((Block(method, Order.RESIDUAL, 10),))
-        return {candidate: HeldOutScore(base.score + gain, base.evidence + gain)}
-
-    monkeypatch.setattr(Search, "_try_on_fold", try_on_fold)
-    auto = quick(methods=["forest", "batch"], cv=KFold(3))
-    auto.fit(X, PRODUCT)
-    assert max(number for method, number in tried if method == "batch") == n_folds - 1

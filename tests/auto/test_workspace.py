@@ -12,6 +12,7 @@ from tests.auto.cases import PRODUCT, TWO_FOLDS, X, quick
 from featurewright.auto.candidates import Block, Candidate, Order
 from featurewright.auto.methods import METHODS, Task
 from featurewright.auto.parts import Part
+from featurewright.auto.plan import EFFORTS
 from featurewright.auto.workspace import MethodValues, Problem, ValueStore, Workspace
 from featurewright.tables import EncodedTable, learn_schema
 
@@ -22,8 +23,9 @@ CODES = PRODUCT.astype(np.int32)
 def space_of(method, store=None):
     """Make a workspace in which one method was run."""
     problem = Problem(TABLE, CODES, CODES, None, Task("classification", 1, 5, 1), None)
-    space = Workspace(problem, 0, ValueStore() if store is None else store)
-    space.construct(METHODS[method], (1, 2), 3600.0)
+    kept = ValueStore() if store is None else store
+    space = Workspace(problem, 0, kept, EFFORTS["quick"])
+    space.construct(METHODS[method], (1, 2))
     return space
 
 
@@ -93,8 +95,8 @@ def test_values_of_a_fold_go_with_it():
 
 def test_a_candidate_has_no_column_twice():
     space = space_of("batch")
-    space.construct(METHODS["fctree"], (1, 2), 3600.0)
-    blocks = (Block("batch", Order.GAIN, 20), Block("fctree", Order.GAIN, 20))
+    space.construct(METHODS["fctree"], (1, 2))
+    blocks = (Block("batch", Order.RESIDUAL, 20), Block("fctree", Order.RESIDUAL, 20))
     chosen = space.select(Candidate(blocks))
     columns = space.columns(chosen)
     assert columns.shape[1] == 4 + sum(len(places) for _, places in chosen)

@@ -314,7 +314,6 @@ def test_not_utf8_is_said(call, tmp_path):
         (["-t", "sign", "--order-by", "key", "--folds", "240"], "need at least 241 rows"),
         (["-t", "sign", "--task", "regression"], "Regression needs numbers"),
         (["-t", "sign", "-t", "a"], "must be labels of 0 and 1"),
-        (["-t", "sign", "--scoring", "nope"], "scoring='nope' is not known"),
         (["-t", "sign", "--out", "no/such/m.fw"], "There is no folder no/such"),
     ],
 )
@@ -345,6 +344,7 @@ def test_first_row_that_looks_like_data(call, tmp_path):
         ["fit", "t.csv", "-t", "y", "--estimator", "magic"],
         ["fit", "t.csv", "-t", "y", "--time", "0"],
         ["fit", "t.csv", "-t", "y", "--methods", "forets"],
+        ["fit", "t.csv", "-t", "y", "--scoring", "nope"],
         ["sql", "m.fw", "--dialect", "oracle9"],
         ["nonsense"],
     ],
@@ -352,6 +352,11 @@ def test_first_row_that_looks_like_data(call, tmp_path):
 )
 def test_wrong_usage_ends_with_2(call, arguments):
     assert "Error" in call(*arguments, code=2).stderr
+
+
+def test_misspelt_scorer_is_guessed_before_the_table_is_read(call):
+    said = call("fit", "absent.csv", "-t", "y", "--scoring", "roc_auk", code=2).stderr
+    assert "did you mean 'roc_auc'?" in said
 
 
 def test_misspelt_method_is_guessed(call):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn import ensemble, tree
@@ -20,6 +22,7 @@ PEERS = {
 }
 CLASS_SETS = {"twonorm": make_twonorm, "ringnorm": make_ringnorm, "waveform": make_waveform}
 REPEATS = 3
+long = partial(pytest.param, marks=pytest.mark.slow)
 
 
 def class_set(which: str, seed: int, n_rows: int = 1300):
@@ -38,7 +41,7 @@ def mean_score(make_model, which: str) -> float:
     return float(np.mean(scores))
 
 
-@pytest.mark.parametrize("which", CLASS_SETS)
+@pytest.mark.parametrize("which", ["twonorm", long("ringnorm"), long("waveform")])
 @pytest.mark.parametrize("name", [name for name in PEERS if name.endswith("Classifier")])
 def test_plain_classifiers_keep_up(name, which):
     trees = {} if name.startswith("Tree") else {"n_estimators": 60}
@@ -65,12 +68,12 @@ def test_plain_regressors_keep_up(name):
 WINS = [
     ("TreeClassifier", "twonorm", 0.85),
     ("TreeClassifier", "product", 0.3),
-    ("ForestClassifier", "twonorm", 0.85),
+    long("ForestClassifier", "twonorm", 0.85),
     ("ForestClassifier", "ringnorm", 0.75),
     ("ForestClassifier", "product", 0.5),
     ("ExtraTreesClassifier", "product", 0.5),
     ("BoostingClassifier", "ringnorm", 0.75),
-    ("BoostingClassifier", "twonorm", 0.9),
+    long("BoostingClassifier", "twonorm", 0.9),
     ("BoostingClassifier", "product", 0.5),
 ]
 
@@ -85,7 +88,7 @@ def test_construction_wins(name, which, share):
     assert errors[0] < share * errors[1]
 
 
-@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("depth", [1, long(3)])
 def test_construction_wins_with_votes(depth):
     settings = {"loss": "adaboost_mh", "max_depth": depth, "n_estimators": 60}
     errors = [

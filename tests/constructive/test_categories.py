@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from tests.cases import case, loop_over
 from tests.constructive.learners import (
+    CLASSES,
     bits_target,
     check_outputs,
     check_same,
@@ -21,7 +24,10 @@ from tests.constructive.learners import (
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
 STUMP = {"max_depth": 1, "min_samples_leaf": 1, "n_estimators": 30, "budget": "20n"}
 SINGLE = ["TreeClassifier", "TreeRegressor", "BoostingClassifier", "BoostingRegressor"]
-every_frame = pytest.mark.parametrize("kind", FRAMES)
+# Tables are read in one way whoever learns from them, so each learner gets frames of one kind.
+every_learner_and_frame = pytest.mark.parametrize(
+    ("name", "kind"), list(zip(CLASSES, cycle(FRAMES), strict=False))
+)
 
 
 def labels(n_levels: int, n_rows: int, seed: int = 0) -> np.ndarray:
@@ -37,8 +43,7 @@ def hits(model, X, y) -> float:
     )
 
 
-@every_learner
-@every_frame
+@every_learner_and_frame
 def test_one_level_among_many(name, kind):
     for n_levels in (5, 300):
         chosen = labels(n_levels, 1500)
@@ -62,8 +67,7 @@ def test_one_test_finds_the_level(name, n_levels, flipped):
     assert model.forest_.n_leaves == 2
 
 
-@every_learner
-@every_frame
+@every_learner_and_frame
 def test_is_tests_are_features(name, kind):
     colour, noise = labels(4, 300), table(300, 1)[:, 0]
     X = FRAMES[kind]({"noise": noise, "colour": colour})
@@ -88,8 +92,7 @@ OPERATORS = {
 }
 
 
-@every_learner
-@every_frame
+@every_learner_and_frame
 def test_operators_on_their_own_domains(name, kind):
     rng = np.random.default_rng(0)
     data = {
@@ -118,8 +121,7 @@ def test_equal_compares_labels_not_codes(first):
     assert model.score(X, a == b) == 1.0
 
 
-@every_learner
-@every_frame
+@every_learner_and_frame
 def test_unseen_labels_are_missing(name, kind):
     colour = labels(3, 200)
     colour[::9] = None

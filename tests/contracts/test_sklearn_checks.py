@@ -6,6 +6,7 @@ import inspect
 
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 import featurewright
@@ -17,7 +18,7 @@ CHEAP = {
     "n_recursions": 2,
     "n_constructed": 8,
     "methods": "batch",
-    "cv": 2,
+    "cv": KFold(2, shuffle=True, random_state=0),  # a splitter is not followed by further folds
     "random_state": 0,
 }
 BOOSTING_ROUNDS = 40  # a learning rate of 0.1 needs some

@@ -103,6 +103,7 @@ def test_compiled_code_is_read_where_it_cannot_be_written():
 @pytest.mark.usefixtures("nothing_can_be_written")
 def test_a_kernel_that_cannot_be_stored_runs_all_the_same(monkeypatch):
     monkeypatch.setattr(cache.ReadOnlyInTree, "holds", lambda self, name: False)
+    before = set(Path(__file__).parent.rglob("*"))
 
     @kernel
     def add_three(x):
@@ -110,6 +111,18 @@ def test_a_kernel_that_cannot_be_stored_runs_all_the_same(monkeypatch):
 
     assert add_three(4) == 7
     assert type(add_three.whole._cache._impl.locator) is cache.Nowhere
+    assert set(Path(__file__).parent.rglob("*")) == before
+
+
+def test_a_kernel_without_a_file_leaves_nothing_in_the_working_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "__pycache__").mkdir()
+    names = {}
+    exec("def add_four(x):\n    return x + 4\n", names)
+    made = kernel(names["add_four"])
+    assert made(4) == 8
+    assert type(made.whole._cache._impl.locator) is cache.Nowhere
+    assert [path.name for path in tmp_path.rglob("*")] == ["__pycache__"]
 
 
 def test_numba_is_a_version_that_is_known_to_work():

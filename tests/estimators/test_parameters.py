@@ -218,3 +218,15 @@ def test_docstrings_list_the_parameters_in_the_order_of_the_constructor():
         assert listed == list(inspect.signature(estimator).parameters), name
         assert "{parameters}" not in text, name
         assert "{attributes}" not in text, name
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_arguments_that_there_are_not(name):
+    public = ESTIMATORS[name]
+    with pytest.raises(TypeError, match=rf"^{name} has no parameter 'colour': use one of "):
+        public(colour=1)
+    first, *_ = inspect.signature(public).parameters
+    with pytest.raises(TypeError, match=rf"^{name} has .* did you mean '{first}'\?$"):
+        public(**{f"{first}s": 1})
+    with pytest.raises(TypeError, match=rf"^{name} takes \d+ arguments? by place, got 40: "):
+        public(*range(40))

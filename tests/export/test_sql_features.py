@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import sqlglot
@@ -24,7 +27,7 @@ from featurewright import (
     RecursiveSelectiveClassifier,
     RecursiveSelectiveTransformer,
 )
-from featurewright.export import to_sql
+from featurewright.export import to_onnx, to_sql
 from featurewright.export.graph import Graph
 from featurewright.export.layers import Layers
 from featurewright.export.sql import write_table
@@ -322,3 +325,15 @@ def test_bad_arguments_are_refused():
         to_sql(model, "t", "postgres", key="a - A")
     with pytest.raises(ValueError, match="too many to be written"):
         Feature.of(parse("+".join(["a"] * 60), ["a"])).sql()
+
+
+def test_text_that_is_no_unicode_is_refused():
+    labels = pd.Series(["x\ud800", "y"] * 20, dtype=object)
+    frame = pd.DataFrame({"label": labels, "number": np.arange(40.0)})
+    model = ConstructiveTreeClassifier(random_state=0).fit(frame, np.tile([0, 1], 20))
+    with pytest.raises(ValueError, match=r"^The text 'x\\ud800' has half of a surrogate pair"):
+        to_sql(model, "t", "postgres")
+    model.fit(frame[["number"]], labels)
+    for export in (partial(to_sql, table="t"), to_onnx):
+        with pytest.raises(ValueError, match=r"^The text 'x\\ud800' has half of a surrogate pair"):
+            export(model, output="predict")

@@ -79,7 +79,7 @@ def test_width_is_the_median_squared_distance():
 
 @pytest.mark.parametrize("rows", [np.zeros((5, 2)), [[1.0]], np.full((4, 1), 1e30)])
 def test_width_of_rows_that_do_not_differ(rows):
-    model = features().fit(rows)
+    model = features(n_landmarks=1).fit(rows)
     assert model.width_ == 1.0
     assert_array_equal(model.transform(rows), 1.0)
 

@@ -35,16 +35,24 @@ TABLES = {
 
 @pytest.mark.parametrize("kernel", [k for k in KERNELS if "chi2" not in k and k != "precomputed"])
 def test_features_stay_finite(kernel):
-    for table, scale, landmarks in product(TABLES, (False, True), ("random", "kmeans")):
+    # Which rows k-means chooses does not depend on the kernel.
+    choices = ("random", "kmeans") if kernel == "gaussian" else ("random",)
+    for table, scale, landmarks in product(TABLES, (False, True), choices):
         rows = TABLES[table]
         with case(table, scale, landmarks):
+            n = min(5, len(rows))
             model = LandmarkKernelFeatures(
-                5, kernel=kernel, degree=9, scale=scale, landmarks=landmarks, random_state=0
+                n,
+                kernel=kernel,
+                degree=9,
+                scale=scale,
+                landmarks=landmarks,
+                random_state=0,
             ).fit(rows)
             found = model.transform(rows)
             assert np.isfinite(found).all()
             assert np.isfinite(model.transform(np.full((2, rows.shape[1]), np.nan))).all()
-            assert found.shape == (len(rows), rows.shape[1] + min(5, len(rows)))
+            assert found.shape == (len(rows), rows.shape[1] + n)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -66,14 +66,17 @@ def test_scaling_helps_on_wine():
 @pytest.mark.parametrize(
     "rows",
     [
-        load_breast_cancer(return_X_y=True),
-        load_digits(return_X_y=True),
-        load_wine(return_X_y=True),
-        make_ringnorm(600, random_state=1),
-        make_unit_square(600, concept="circle", random_state=1),
-        make_waveform(600, random_state=1),
+        pytest.param(load_breast_cancer(return_X_y=True), id="cancer", marks=pytest.mark.slow),
+        pytest.param(load_digits(return_X_y=True), id="digits", marks=pytest.mark.slow),
+        pytest.param(load_wine(return_X_y=True), id="wine"),
+        pytest.param(make_ringnorm(600, random_state=1), id="ringnorm"),
+        pytest.param(
+            make_unit_square(600, concept="circle", random_state=1),
+            id="circle",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(make_waveform(600, random_state=1), id="waveform", marks=pytest.mark.slow),
     ],
-    ids=["cancer", "digits", "wine", "ringnorm", "circle", "waveform"],
 )
 def test_auto_is_no_worse_than_ten_landmarks(rows):
     X, y, X_test, y_test = halves(*rows)

@@ -99,7 +99,7 @@ def test_large_and_small_numbers_pass():
         (np.ones((2, 0)), ValueError, r"0 feature\(s\)"),
         (np.ones((2, 2), dtype=complex), ValueError, "Complex data not supported"),
         (sparse.csr_array(np.ones((2, 2))), TypeError, "[Ss]parse"),
-        ([["a", "b"]], ValueError, "could not convert string to float"),
+        ([["a", "b"]], ValueError, "holds the text 'a', but an array is of numbers"),
         (np.array([["2020-01-01"]], dtype="M8[D]"), TypeError, "turn dates and durations into"),
     ],
 )
@@ -145,3 +145,17 @@ def test_an_encoded_table_passes_the_door():
     narrow = EncodedTable(np.zeros((1, 1)), learn_schema([[1.0]]))
     with pytest.raises(ValueError, match="X has 1 columns, but 2 are expected"):
         apply_table(estimator, schema, narrow)
+
+
+@loop_over(
+    "X",
+    [
+        np.array([["1", "two"], ["3", "4"]]),
+        np.array([[1, "two"], [3, 4]], dtype=object),
+        [["two", 1], [3, 4]],
+    ],
+)
+def test_text_in_an_array_is_named(X):
+    for read in (learn_schema, lambda X: fit_table(BaseEstimator(), X)):
+        with pytest.raises(ValueError, match=r"^X is an array that holds the text 'two', [^.]*\.$"):
+            read(X)

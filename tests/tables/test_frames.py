@@ -304,3 +304,11 @@ def test_free_text_is_warned_of():
     fit_table(BaseEstimator(), texts, warns_of_text=False)
     fit_table(BaseEstimator(), texts[:99])
     fit_table(BaseEstimator(), pd.concat([texts] * 3))
+
+
+def test_half_a_surrogate_pair_is_a_label_like_others():
+    odd = one(["x\ud800", "y"], object)
+    schema = learn_schema(odd)
+    assert schema.levels == (("x\ud800", "y"),)
+    assert_array_equal(encode(schema, odd).ravel(), [0.0, 1.0])
+    assert_array_equal(encode(learn_schema(one(["x", "y"], object)), odd).ravel(), [NAN, 1.0])

@@ -210,3 +210,22 @@ def test_dates_are_refused_as_targets():
     for y in (days, pl.Series(days), np.array(days, dtype="datetime64[D]"), pd.Series(days)):
         with pytest.raises(ValueError, match="such as days since some date"):
             read_classes(y)
+
+
+@pytest.mark.parametrize("read", [read_classes, read_numbers, holds_numbers])
+def test_what_is_missing_in_a_target_of_numbers_is_counted(read):
+    with pytest.raises(ValueError, match=r"^Input y contains NaN in 2 of 3 rows, [^.]*\.$"):
+        read([np.nan, 1.5, np.nan])
+    with pytest.raises(ValueError, match=r"^Input y contains infinity in 1 of 2 rows, [^.]*\.$"):
+        read(np.array([[1.0, np.inf], [2.0, 1.0]]))
+
+
+@pytest.mark.parametrize("read", [read_classes, read_numbers, holds_numbers])
+def test_the_name_of_a_column_is_no_target(read):
+    with pytest.raises(ValueError, match=r"pass the column itself, such as y=X\['price'\]"):
+        read("price")
+
+
+def test_numbers_are_no_classes():
+    with pytest.raises(ValueError, match=r"^Unknown label type: [^.]* use a regressor, [^.]*\.$"):
+        read_classes([0.5, 1.5, 2.0])

@@ -18,6 +18,7 @@ PROVED = 0.7  # on further folds, which have not chosen the candidate
 VERY_SURE = 0.9  # where rows are few and there was no time for further folds
 _CLOSE_ERRORS = 0.25  # standard errors within which fewer columns of others are as good
 _OWN_ERRORS = 1.0  # standard errors within which fewer columns of the same methods are as good
+_OWN_SHARE = 0.9  # of the best gain, below which they are not, however large the errors
 _CLOSE_SHARE = 0.998  # of the best gain, above which fewer columns are as good
 
 
@@ -60,7 +61,7 @@ def best_keys(
     """Return the candidates that are about as good as the best, those with few columns first.
 
     Of the same kind as the best, a candidate may be behind by one standard error of the paired
-    difference; of other kinds, by a quarter of one.
+    difference, and by a tenth of the gain; of other kinds, by a quarter of a standard error.
     """
     best = max(gains, key=lambda key: (gains[key].mean(), -sizes[key]))
     little = (1.0 - _CLOSE_SHARE) * max(0.0, float(gains[best].mean()))
@@ -69,7 +70,9 @@ def best_keys(
         behind = gains[best] - found
         noise = behind.std(ddof=1) / np.sqrt(len(behind)) if len(behind) > 1 else 0.0
         alike = kinds is not None and kinds[key] == kinds[best]
-        allowed = (_OWN_ERRORS if alike else _CLOSE_ERRORS) * noise
+        allowed = _CLOSE_ERRORS * noise
+        if alike:
+            allowed = min(_OWN_ERRORS * noise, (1.0 - _OWN_SHARE) * max(0.0, gains[best].mean()))
         if key != best and behind.mean() <= max(allowed, little):
             close.append(key)
     return sorted(close, key=lambda key: (sizes[key], -gains[key].mean()))

@@ -28,7 +28,7 @@ from featurewright.auto.estimators import (
     probabilities,
 )
 from featurewright.auto.failures import Attempt
-from featurewright.auto.methods import Task, chosen_methods, warm_up
+from featurewright.auto.methods import METHODS, Task, chosen_methods, warm_up
 from featurewright.auto.originals import OutputColumn, unique_names
 from featurewright.auto.parts import KINDS, Part, rate_formulas
 from featurewright.auto.plan import EFFORTS
@@ -175,7 +175,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     >>> y = X[:, 0] * X[:, 1] > 0
     >>> auto = AutoFeatures(methods="batch", effort="quick", random_state=0).fit(X, y)
     >>> auto.best_method_, auto.features_[0].name
-    ('batch', 'x0 * x1')
+    ('batch', 'x0 * x1 > 0')
     >>> auto.gain_ > 0.3
     True
     """
@@ -284,6 +284,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
                 effort=effort,
                 clock=self._make_clock(self.time_budget),
                 listen=self._notify,
+                skips_slow=isinstance(self.methods, str) and self.methods not in METHODS,
             )
             self._run(search, name)
         return self
@@ -451,7 +452,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         >>> y = X[:, 0] * X[:, 1] > 0
         >>> auto = AutoFeatures(methods="batch", effort="quick", random_state=0).fit(X, y)
         >>> [feature.name for feature in auto.limit(1).features_]
-        ['x0 * x1']
+        ['x0 * x1 > 0']
         """
         check_is_fitted(self)
         whole_number("n_formulas", n_formulas, 0)

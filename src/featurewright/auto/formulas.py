@@ -45,6 +45,7 @@ def order_formulas(
     base: Matrix,
     target: Matrix,
     *,
+    weights: Matrix | None = None,
     wanted: int,
     max_size: int,
     operators: Sequence[str],
@@ -63,6 +64,8 @@ def order_formulas(
         The original columns, whose explanation comes first.
     target : ndarray of shape (n_rows, n_targets)
         What is to be explained.
+    weights : ndarray of shape (n_rows,), optional
+        Weights of the rows.
     wanted : int
         Largest number of formulas.
     max_size : int
@@ -79,9 +82,9 @@ def order_formulas(
     list of Feature
         The most useful first; the gain is the share of the target that each explains.
     """
-    step = max(1, len(base) // n_rows)
-    rows = EncodedTable(table.matrix[::step], table.schema)
-    pool = _Pool(rows, base[::step], target[::step], features)
+    places = _spaced_rows(len(base), n_rows, weights)
+    rows = EncodedTable(table.matrix[places], table.schema)
+    pool = _Pool(rows, base[places], target[places], features)
     columns = _used_columns(features, table)
     taken: list[Feature] = []
 
@@ -127,7 +130,7 @@ class _Pool:
         values, sound = formula_values([feature.expression for feature in listed], rows)
         fresh = sound[distinct(base, values[:, sound])]
         self._features = [listed[place] for place in fresh]
-        self._worth = _WORTH_PER_SYMBOL ** np.array([f.expression.size for f in self._features])
+        self._worth = _WORTH_PER_SYMBOL ** np.array([_length(f.expression) for f in self._features])
         self._pursuit = Pursuit(base, target)
         self._gains = PoolGains(self._pursuit, values[:, fresh])
         self._taken: set[Expression] = set()
@@ -167,7 +170,7 @@ class _Pool:
             if not len(sound):
                 break
             own = self._pursuit.own_parts(values[:, sound])
-            sizes = np.array([options[place].size for place in sound])
+            sizes = np.array([_length(options[place]) for place in sound])
             gains = self._pursuit.explained(own) * _WORTH_PER_SYMBOL**sizes
             best = int(np.argmax(gains))
             if gains[best] < at_least * found.value or gains[best] <= 0.0:
@@ -183,8 +186,16 @@ class _Pool:
         if found.place is not None:
             self._gains.close(found.place)
         self._taken.add(expression)
-        share = found.value / _WORTH_PER_SYMBOL**expression.size
+        share = found.value / _WORTH_PER_SYMBOL ** _length(expression)
         return replace(found.feature, gain=share)
+
+
+def _length(formula: Expression) -> int:
+    """Return the number of symbols of a formula, its numbers among them."""
+    n_numbers = formula.fold(
+        lambda _: 0, lambda node, found: (node.parameter is not None) + sum(found)
+    )
+    return formula.size + n_numbers
 
 
 def formula_values(
@@ -206,6 +217,15 @@ def formula_values(
     values, low, high = finish_values(values)
     sound = (holes.mean(axis=0) <= np.minimum(limits, 1.0)) & (high > low)
     return values, np.flatnonzero(sound)
+
+
+def _spaced_rows(n_rows: int, wanted: int, weights: Matrix | None) -> NDArray[np.intp]:
+    """Return evenly spaced rows; with weights, each row as often as its weight says."""
+    if weights is None or not weights.sum() > 0:
+        return np.arange(0, n_rows, max(1, n_rows // wanted))
+    wanted = min(wanted, n_rows)
+    marks = (np.arange(wanted) + 0.5) / wanted * weights.sum()
+    return np.searchsorted(np.cumsum(weights), marks).clip(max=n_rows - 1)
 
 
 def _used_columns(features: Sequence[Feature], table: EncodedTable) -> list[Column]:

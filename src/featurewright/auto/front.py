@@ -44,7 +44,9 @@ def front_points(
     >>> [(point["n_formulas"], round(point["gain"], 3)) for point in points]
     [(0, 0.0), (1, 0.3), (2, 0.35)]
     """
-    points = []
+    points: list[dict[str, Any]] = []
+    if not len(base):
+        return points
     for n_formulas, found in [(0, base), *sorted(scores.items())]:
         values = np.asarray(found, np.float64)
         gains = values - np.asarray(base[: len(values)], np.float64)

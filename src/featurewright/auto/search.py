@@ -71,6 +71,8 @@ class Search:
     listen : callable
         Called with a dict whenever something was tried: method, stage, seconds, best_method,
         best_score and baseline.
+    skips_slow : bool
+        Whether methods that are slow for the effort are left out.
 
     Attributes
     ----------
@@ -101,6 +103,7 @@ class Search:
         effort: Effort,
         clock: Clock,
         listen: Listener,
+        skips_slow: bool = False,
     ) -> None:
         self.problem, self.estimator, self.scorer = problem, estimator, scorer
         self.seed, self.effort, self.clock, self._listen = seed, effort, clock, listen
@@ -122,7 +125,7 @@ class Search:
         self._alive: list[str] = []
         for method in methods:
             reason = METHODS[method].refusal(problem.task, n_classes)
-            if reason is None and len(methods) > 1 and METHODS[method].cost > effort.max_cost:
+            if reason is None and skips_slow and METHODS[method].cost > effort.max_cost:
                 reason = Reason.TOO_SLOW
             if reason is None:
                 self._alive.append(method)
@@ -326,10 +329,10 @@ class Search:
         if not self.joined:
             return
         fold, label = self.folds[number], self._joined_label
-        record = self.leaderboard.records.setdefault(label, Record())
         started = self.clock.now()
         if not self._has_time(self._costs.method_seconds(label, 1) or self._costs.base):
             return
+        record = self.leaderboard.records.setdefault(label, Record())
         with Attempt("The order of all formulas") as attempt:
             blocks = self._join(fold.space, self._sizes(FORMULAS))
             self._costs.record_construction(label, fold, self.clock.now() - started)
@@ -367,6 +370,8 @@ class Search:
 
         Methods with formulas stay in the last stage: their formulas are put in one order.
         """
+        if self.stopped_by_time:
+            return
         able = [method for method in self._alive if method not in self.joined]
         leader = max((self._promise(method) for method in self._alive), default=0.0)
         for method in able:

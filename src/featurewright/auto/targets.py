@@ -73,8 +73,8 @@ def read_target(y: Any, n_rows: int, estimator: Any, task: str = "auto") -> Targ
     own = getattr(wrapped, "name", None)
     name = str(own) if own else None
     classes = None if holds_numbers(y) else read_classes(y, n_rows)
-    guessed = guess_task(estimator, _plain(y, n_rows, classes))
-    task = _settle(task, guessed, estimator, classes)
+    plain = _plain(y, n_rows, classes)
+    task = _settle(task, guess_task(estimator, plain), estimator, plain)
     if task == "regression":
         numbers = _numbers(y, n_rows)
         return Target(task, name, None, numbers, numbers)
@@ -91,7 +91,7 @@ def read_target(y: Any, n_rows: int, estimator: Any, task: str = "auto") -> Targ
     return Target(task, name, list(classes.classes), labels, classes.codes)
 
 
-def _settle(asked: str, guessed: str, estimator: Any, classes: Any) -> str:
+def _settle(asked: str, guessed: str, estimator: Any, y: NDArray[Any]) -> str:
     """Return the task that is asked for, where the target and the estimator allow it."""
     if asked in ("auto", guessed):
         return guessed
@@ -103,7 +103,7 @@ def _settle(asked: str, guessed: str, estimator: Any, classes: Any) -> str:
             f"task={asked!r} does not go with the estimator, a {kind}: use another estimator, or "
             'task="auto".'
         )
-    if asked == "regression" and classes is not None:
+    if asked == "regression" and y.dtype.kind not in "biuf":
         raise ValueError(
             "task='regression' needs numbers, but y holds labels: use task=\"classification\", or "
             "a target of numbers."

@@ -181,7 +181,10 @@ def with_thresholds(formula: Expression, rows: EncodedTable) -> list[Expression]
     if formula.domain == Boolean or (isinstance(formula, Call) and formula.parameter is not None):
         return []
     values = formula.evaluate(rows.matrix)
-    codes = [number_code(number) for number in choose_thresholds(values)[::2]]
+    numbers = choose_thresholds(values)[::2]
+    if np.nanmin(values, initial=np.inf) < 0.0 < np.nanmax(values, initial=-np.inf):
+        numbers.append(0.0)  # the sign
+    codes = [number_code(number) for number in numbers]
     return [
         Call(get_operator(name), (formula,), (code, number_text(code)))
         for code in codes

@@ -250,6 +250,7 @@ class Workspace:
             problem.table,
             self.base,
             problem.target,
+            weights=problem.weights,
             wanted=max(sizes),
             max_size=problem.task.max_size,
             operators=operators_of(problem.table),

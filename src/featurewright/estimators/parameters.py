@@ -9,6 +9,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import wraps
 from math import ceil, log2, sqrt
 from numbers import Integral, Real
 from textwrap import dedent
@@ -56,6 +58,11 @@ class DeclaredParameters:
 
     _parameters: ClassVar[Mapping[str, Parameter]] = {}
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            setattr(cls, "__init__", _naming_arguments(vars(cls)["__init__"]))  # noqa: B010
+
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense: each by itself, then how they fit together."""
         declared = declared_parameters(type(self))
@@ -65,6 +72,33 @@ class DeclaredParameters:
 
     def _check_combinations(self) -> None:
         """Refuse parameters that do not go together; each of them is valid by itself."""
+
+
+def _naming_arguments(constructor: Callable[..., None]) -> Callable[..., None]:
+    """Have a constructor refuse arguments that it does not take by the name of the public class.
+
+    Python's own error names the class that has the constructor, which may be one that users have
+    never seen.
+    """
+    _, *known = inspect.signature(constructor).parameters.values()
+    names = [parameter.name for parameter in known]
+    n_places = sum(parameter.kind is parameter.POSITIONAL_OR_KEYWORD for parameter in known)
+
+    @wraps(constructor)
+    def construct(self: Any, *places: Any, **arguments: Any) -> None:
+        if len(places) > n_places:
+            raise TypeError(
+                f"{type(self).__name__} takes {n_places} argument{'s'[: n_places != 1]} by place, "
+                f"got {len(places)}: name the others, such as {names[n_places]}=…."
+            )
+        for name in arguments:
+            if name not in names:
+                near = get_close_matches(name, names, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(names)}."
+                raise TypeError(f"{type(self).__name__} has no parameter {name!r}: {hint}")
+        constructor(self, *places, **arguments)
+
+    return construct
 
 
 def declared_parameters(estimator: type) -> dict[str, Parameter]:

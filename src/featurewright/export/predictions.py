@@ -37,13 +37,30 @@ def graph_of(model: Any, output: str) -> Graph:
     """Return the steps of what a fitted model transforms or predicts."""
     one_of("output", output, OUTPUTS)
     check_is_fitted(model)
-    if output == "transform":
-        return transform_graph(model)
     if output == "predict_proba" and not hasattr(model, "predict_proba"):
         raise ValueError(f"{type(model).__name__} predicts no probabilities; use output='predict'.")
-    if isinstance(model, AutoFeatures):
-        return _auto_predictions(model, output)
-    return tree_predictions(model, output)
+    if output == "transform":
+        graph = transform_graph(model)
+    elif isinstance(model, AutoFeatures):
+        graph = _auto_predictions(model, output)
+    else:
+        graph = tree_predictions(model, output)
+    _check_unicode(graph)
+    return graph
+
+
+def _check_unicode(graph: Graph) -> None:
+    """Refuse names and labels that Python can hold and no other program."""
+    labels = [label for levels in graph.schema.levels for label in levels or ()]
+    labels += [label for step in graph.steps if step.op == "pick" for label in step.data]
+    for text in (*graph.schema.names, *labels, *(name for name, _ in graph.outputs)):
+        try:
+            str(text).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"The text {str(text)[:40]!a} has half of a surrogate pair, which is no valid "
+                "Unicode and cannot be exported: replace it before the fit."
+            ) from error
 
 
 # Linear models that AutoFeatures fits on its columns ----------------------------------------------

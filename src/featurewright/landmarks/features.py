@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -85,7 +86,8 @@ class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator
     _parameters: ClassVar = {
         "n_landmarks": Parameter(
             "int",
-            "Number of landmarks, and of new columns; all training rows if there are fewer.",
+            "Number of landmarks, and of new columns; all training rows, with a warning, if there "
+            "are fewer.",
             whole(1),
         ),
         "append": Parameter(
@@ -152,6 +154,13 @@ class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator
         n_rows = n_rows_of(matrix)
         weights = check_weights(sample_weight, n_rows)
         rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0)
+        if self.n_landmarks > len(rows):
+            warnings.warn(
+                f"n_landmarks={self.n_landmarks} is more than the {len(rows)} rows to choose from: "
+                "all of them are landmarks; set n_landmarks to at most their number.",
+                UserWarning,
+                stacklevel=2,
+            )
         codes = None
         if self.landmarks == "class":
             target = read_classes(y, n_rows)

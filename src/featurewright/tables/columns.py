@@ -79,9 +79,17 @@ def learn_column(name: str, series: nw.Series) -> tuple[Domain, Levels | None]:
         return Domain.BOOLEAN, None
     present = series.drop_nulls()
     # Not for objects, where True and 1 would become one value.
-    labels = present if series.dtype == nw.Object else present.unique()
-    keys = set(map(label_key, labels.to_list()))
+    labels = present.to_list() if series.dtype == nw.Object else _distinct(present)
+    keys = set(map(label_key, labels))
     return Domain.CATEGORY, tuple(label for _, label in sorted(keys))
+
+
+def _distinct(series: nw.Series) -> list[object]:
+    """Return the distinct values of a column without missing values."""
+    try:
+        return series.unique().to_list()
+    except UnicodeEncodeError:  # half of a surrogate pair, which pandas has and Arrow has not
+        return list(set(series.to_list()))
 
 
 def encode_column(
@@ -151,7 +159,7 @@ def _codes(series: nw.Series, levels: Levels) -> NDArray[np.float64]:
             for value, there in zip(values, present, strict=True)
         )
     else:
-        distinct = series.drop_nulls().unique().to_list()
+        distinct = _distinct(series.drop_nulls())
         plain = {value: keyed.get(label_key(value), np.nan) for value in distinct}
         found = (plain.get(value, np.nan) for value in values)
     return np.fromiter(found, dtype=np.float64, count=len(values))

@@ -252,10 +252,33 @@ def _read_array(
         )
     # A number too large becomes infinite here and is reported below, so no warning is due.
     with np.errstate(over="ignore"):
-        matrix = check(X, dtype=dtype, order=order, ensure_all_finite=False)
+        try:
+            matrix = check(X, dtype=dtype, order=order, ensure_all_finite=False)
+        except ValueError as error:
+            _refuse_text(X, error)
+            raise
     if not any_range:
         check_range(matrix, lambda row, column: np.asarray(X)[row, column])
     return _writable(matrix, order)
+
+
+def _refuse_text(X: Any, error: ValueError) -> None:
+    """Say which text an array holds, if that is why it is not one of numbers."""
+    for value in np.asarray(X, dtype=object).ravel():
+        if isinstance(value, str | bytes) and not _is_number(value):
+            raise ValueError(
+                f"X is an array that holds the text {value[:40]!r}, but an array is of numbers: "
+                "pass a data frame, whose columns may hold labels."
+            ) from error
+
+
+def _is_number(text: str | bytes) -> bool:
+    """Whether NumPy reads a text as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _writable(matrix: Matrix, order: Order) -> Matrix:

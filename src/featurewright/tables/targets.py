@@ -119,8 +119,13 @@ def read_classes(y: Any, n_rows: int | None = None) -> ClassTarget | MultiTarget
     if kind in ("binary", "multiclass"):
         classes, codes = np.unique(column_or_1d(labels, warn=True), return_inverse=True)
         return ClassTarget(classes, codes.astype(np.int32))
+    if kind.startswith("continuous"):
+        raise ValueError(
+            f"Unknown label type: y holds numbers that are not whole ({kind}), but a classifier "
+            "expects classes: use a regressor, or cut the numbers into classes."
+        )
     if kind not in ("multilabel-indicator", "multiclass-multioutput"):
-        # raises scikit-learn's error for a target that is not of classes
+        # raises scikit-learn's error for any other target that is not of classes
         check_classification_targets(labels)
     columns = [np.unique(column, return_inverse=True) for column in labels.T]
     return MultiTarget(
@@ -330,6 +335,11 @@ def as_array(values: Any, name: str = "y") -> NDArray[Any]:
         raise ValueError(
             f"This estimator requires {name} to be passed, but the target {name} is None."
         )
+    if isinstance(values, str):
+        raise ValueError(
+            f"{name} is the text {values!r}, but an entry for each row of X is expected: pass the "
+            f"column itself, such as {name}=X[{values!r}], and leave it out of X."
+        )
     wrapped = nw.from_native(values, pass_through=True, allow_series=True)
     if isinstance(wrapped, nw.Series):
         array = _series_values(wrapped)
@@ -391,8 +401,13 @@ def is_missing(value: Any) -> bool:
 def _check_present(values: NDArray[Any]) -> None:
     """Refuse a target with missing or infinite values."""
     if values.dtype.kind == "f":
-        with np.errstate(all="ignore"):  # the check sums up, and very large targets overflow
-            assert_all_finite(values, input_name="y")
+        for what, bad in (("NaN", np.isnan(values)), ("infinity", np.isinf(values))):
+            n_bad = np.count_nonzero(bad.reshape(len(values), -1).any(axis=1))
+            if n_bad:
+                raise ValueError(
+                    f"Input y contains {what} in {n_bad} of {len(values)} rows, but every row "
+                    "needs a target: drop these rows, or fill in what is known."
+                )
     elif values.dtype.kind == "O":
         for value in values.ravel():
             if is_missing(value):

@@ -183,6 +183,7 @@ def fit(
 
     outputs = _outputs(table, out, report, sql)
     tried = _methods(methods)
+    _check_scoring(scoring)
     console = error_console()
     source = open_table(table, delimiter=delimiter, header=not no_header)
     frame = source.read()
@@ -256,6 +257,17 @@ def _outputs(table: Path, *paths: Path | None) -> list[Path]:
         if path.resolve() in {other.resolve() for other in outputs[:number]}:
             raise UserError(f"{path} is named twice: give each output a name of its own.")
     return outputs
+
+
+def _check_scoring(name: str | None) -> None:
+    """Refuse the name of no scorer."""
+    if name is None:
+        return
+    from sklearn.metrics import get_scorer_names
+
+    known = get_scorer_names()
+    if name not in known:
+        raise typer.BadParameter(f"there is no scorer {name!r}: {did_you_mean(name, known)}")
 
 
 def _check_header(columns: list[str], target: list[str], no_header: bool) -> None:

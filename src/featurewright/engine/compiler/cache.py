@@ -23,7 +23,7 @@ from numba.core.caching import (
 
 
 class _ReadOnly:
-    """Finds compiled code in a directory that cannot be written to."""
+    """Finds compiled code in a directory that cannot be written to; nothing is written there."""
 
     _cache_path: str
 
@@ -58,12 +58,20 @@ class ReadOnlyInTree(_ReadOnly, InTreeCacheLocator):
 
 
 class Nowhere(_ReadOnly, InTreeCacheLocator):
-    """Stands for a cache where there can be none."""
+    """Stands for a cache where there can be none.
+
+    A function whose source is no file, such as one made by ``exec``, has none either: the directory
+    that Numba would take for it is one of the working directory.
+    """
 
     @classmethod
     def from_function(cls, function: Any, file: str) -> Nowhere:
         """Return a locator for any function."""
         return cls(function, file)
+
+    def get_source_stamp(self) -> str:
+        """Return what tells versions of a source apart: nothing is kept."""
+        return ""
 
 
 class KernelCacheImpl(CompileResultCacheImpl):
@@ -105,6 +113,8 @@ class KernelCache(FunctionCache):
 
     def save_overload(self, signature: Any, data: Any) -> None:
         """Write compiled code, where it can be written."""
+        if isinstance(self._impl.locator, _ReadOnly):
+            return
         with suppress(OSError):  # read-only, or a full disk: it is compiled again next time
             super().save_overload(signature, data)
 
