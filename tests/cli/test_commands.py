@@ -17,7 +17,8 @@ import featurewright
 from featurewright.cli import catalogue, sources, streams
 from featurewright.cli.fitting import training_table
 
-FIT = ("--methods", "batch", "--folds", 2, "--time", 600, "--quiet")
+SHORT = ("--methods", "batch", "--effort", "quick", "--folds", 2)
+FIT = (*SHORT, "--quiet")
 
 
 def features(work) -> pl.DataFrame:
@@ -40,6 +41,52 @@ def test_fit_says_what_it_found(work):
     assert model.target_name_ == "sign"
     assert set(model.left_out_) == {"key", "constant"}
     assert "<math>" in (work.folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_fit_says_what_the_target_was_taken_for(call, tmp_path):
+    frame = mixed(120).with_columns(count=pl.int_range(pl.len()) % 28, few=pl.int_range(120) % 3)
+    frame.drop("sign", "size").write_csv(tmp_path / "t.csv")
+    said = call("fit", tmp_path / "t.csv", "-t", "count", *SHORT).stdout
+    told = "taken for a number (28 different values); --task classification changes that."
+    assert told in " ".join(said.split())
+    said = call("fit", tmp_path / "t.csv", "-t", "few", *SHORT).stdout
+    assert "taken for 3 classes; --task regression changes that." in " ".join(said.split())
+
+
+@pytest.mark.parametrize("option", ["--max-formulas", "--features"])
+def test_fit_keeps_few_formulas(work, call, tmp_path, option):
+    arguments = ("-t", "size", "--drop", "sign", *SHORT, option, 2, "-o", tmp_path / "m.fw")
+    said = call("fit", work.table, *arguments)
+    assert "How many formulas" in said.stdout
+    model = featurewright.load(tmp_path / "m.fw")
+    assert (model.effort, model.n_features_out, model.time_budget) == ("quick", 2, None)
+    assert 1 <= len(model.features_) <= 2
+    assert [point["n_formulas"] for point in model.front_] == [0, 1, 2]
+
+
+def test_a_search_that_was_cut_short_says_so(work, call, tmp_path):
+    page = tmp_path / "r.html"
+    options = ("--time", 0.1, "--report", page)
+    said = call("fit", work.table, "-t", "size", "--drop", "sign", *SHORT, "--folds", 20, *options)
+    assert "cut short by its time limit of 0.1 seconds" in " ".join(said.stdout.split())
+    assert "cut short by its time limit of 0.1 seconds" in page.read_text(encoding="utf-8")
+
+
+def test_folds_in_time_follow_the_effort(call, tmp_path):
+    mixed(120).write_parquet(tmp_path / "t.parquet")
+    options = ("--methods", "batch", "--effort", "quick", "--order-by", "day", "-q")
+    call("fit", tmp_path / "t.parquet", "-t", "sign", *options, "--out", tmp_path / "m.fw")
+    assert featurewright.load(tmp_path / "m.fw").cv.n_splits == 3
+
+
+def test_python_tells_what_the_command_line_tells(work, call):
+    """The text is the same but for how to change things, and for how lines are broken."""
+    model = featurewright.load(work.model)
+    shown = set(call("inspect", work.model).stdout.split()) | set(work.result.stdout.split())
+    told = set(model.summary().split())
+    assert {word for word in told - shown if "(" not in word} <= {"gives", "a", "model", "with"}
+    assert "a * b" in model.summary()
+    assert "How many formulas" in model.summary()
 
 
 def test_transform_equals_python(work, call, tmp_path):
@@ -115,9 +162,12 @@ def test_inspect(work, call):
     said = call("inspect", work.model).stdout
     assert "a * b" in said
     assert "Methods tried" in said
+    assert "How many formulas" in said
     assert "looks like an identifier" in " ".join(said.split())
     found = json.loads(call("inspect", work.model, "--json").stdout)
     assert found["best_method"] == "batch"
+    assert [point["n_formulas"] for point in found["front"]][:3] == [0, 1, 2]
+    assert found["path"][0] == "a * b"
     assert "a * b" in [feature["name"] for feature in found["features"]]
 
 
@@ -220,9 +270,7 @@ def test_rows_without_a_target_are_left_out(call, tmp_path):
         pl.when(pl.int_range(pl.len()) < 20).then(None).otherwise(pl.col("sign")).alias("sign")
     )
     frame.write_csv(tmp_path / "t.csv")
-    said = call(
-        "fit", tmp_path / "t.csv", "-t", "sign", "--methods", "batch", "--folds", 2, "--time", 600
-    )
+    said = call("fit", tmp_path / "t.csv", "-t", "sign", *SHORT)
     assert "Rows without a target that were left out: 20." in said.stderr
     assert "100 rows" in said.stderr
 
@@ -258,9 +306,7 @@ def test_gaps_in_a_target_of_numbers(call, tmp_path):
         pl.when(pl.int_range(pl.len()) < 10).then(float("nan")).otherwise(pl.col("size")).alias("y")
     )
     frame.write_parquet(tmp_path / "t.parquet")
-    said = call(
-        "fit", tmp_path / "t.parquet", "-t", "y", "--methods", "batch", "--folds", 2, "--time", 600
-    )
+    said = call("fit", tmp_path / "t.parquet", "-t", "y", *SHORT)
     assert "Rows without a target that were left out: 10." in said.stderr
 
 
@@ -290,9 +336,7 @@ def test_packages_are_missed_before_the_search(work, call, monkeypatch):
 def test_not_utf8_is_said(call, tmp_path):
     table = mixed(60).with_columns(pl.lit("é").alias("accent")).write_csv()
     (tmp_path / "t.csv").write_bytes(table.encode("cp1252"))
-    said = call(
-        "fit", tmp_path / "t.csv", "-t", "sign", "--methods", "batch", "--folds", 2, "--time", 600
-    )
+    said = call("fit", tmp_path / "t.csv", "-t", "sign", *SHORT)
     assert "not UTF-8" in said.stderr
 
 
@@ -427,8 +471,7 @@ def test_names_steer_nothing_on_the_terminal(call, tmp_path):
     name = "\x1b[31m[bold]red[/bold]\x07"
     frame = mixed(100).rename({"a": name})
     frame.write_parquet(tmp_path / "t.parquet")
-    said = call("fit", tmp_path / "t.parquet", "-t", "sign", "--methods", "batch", "--folds", 5,
-                "--time", 600, "--drop", "size")  # fmt: skip
+    said = call("fit", tmp_path / "t.parquet", "-t", "sign", *SHORT, "--folds", 5, "--drop", "size")
     assert "\x1b" not in said.output
     assert "\x07" not in said.output
     assert "[bold]red[/bold]" in said.output

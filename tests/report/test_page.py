@@ -271,7 +271,7 @@ def test_text_wraps_and_holds_what_the_page_holds():
     assert "\x1b" not in text
     assert "Columns left out" in text
     lines = [line.split() for line in text.splitlines()]
-    assert ["6", "81.4%", "±", "0.9%", "+2.6", "points", "±", "0.8", "chosen"] in lines
+    assert ["6", "81.4%", "±", "0.6%", "+2.6", "points", "±", "0.8", "chosen"] in lines
     assert "limit(5)" in text
 
 

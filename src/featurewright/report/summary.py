@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import TimeSeriesSplit
 
 import featurewright
 from featurewright.expressions import Feature
@@ -160,6 +159,9 @@ def _spread_of(estimators: Sequence[dict[str, Any]], when: str) -> float | None:
 
 def _in_order(folds: Any) -> bool:
     """Whether every fold is scored on rows that come after its training rows."""
+    # Imported here: the command line imports this module for every message.
+    from sklearn.model_selection import TimeSeriesSplit
+
     return isinstance(folds, TimeSeriesSplit)
 
 
