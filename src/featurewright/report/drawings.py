@@ -14,6 +14,8 @@ WIDTH, RIDGE, LINE = 200.0, 16.0, 72.0
 FRONT = 220.0
 """Height of the drawing of scores by number of formulas."""
 
+_FEW_FORMULAS = 5  # that are listed at first, where something else was chosen
+
 Scale = tuple[float, float]
 
 
@@ -113,12 +115,13 @@ def draw_front(points: Sequence[dict[str, Any]], *, shares: bool = False) -> dic
         for number, point in enumerate(known)
     ]
     chosen = next((number for number, point in enumerate(known) if point["chosen"]), None)
+    few = sum(point["n_formulas"] <= _FEW_FORMULAS for point in known) - 1
     return {
         "height": FRONT,
         "dots": dots,
         "lines": list(pairwise(dots[1:])),
         "chosen": chosen,
-        "shown": len(known) - 1 if chosen is None else chosen,
+        "shown": max(few, 1) if chosen is None else chosen,
         "points": known,
         "ticks": [
             {"y": height(value), "text": f"{100 * value:.3g}%" if shares else f"{value:.4g}"}

@@ -187,6 +187,9 @@ def front_blocks(summary: dict[str, Any], *, python: bool = False) -> Iterator[B
     titles = ("formulas", f"held-out {name}", "gain", "")
     yield Grid("How many formulas", titles, rows, 4, strong)
     how = "limit(5) gives a model with five" if python else "--max-formulas 5 keeps five at most"
+    if strong is None:
+        kept = next((m["shown"] for m in summary["methods"] if m["is_best"]), "something else")
+        yield Line(f"What was kept, {kept}, is not among these.")
     yield Line(f"± is one standard error. {how}.", "quiet")
 
 

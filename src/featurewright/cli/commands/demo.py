@@ -77,6 +77,8 @@ def demo(
         )
     summary = summarize(model)
     console.print(display.plain(summary["verdict"]["sentence"], 400, "bold green"))
+    if summary["cut_short"]:
+        console.print(display.plain(summary["cut_short"], 400, "yellow"))
     meaning = "R² says how much of the ups and downs of the sound is explained: 1 is all of it."
     console.print(display.plain(meaning))
     display.show(console, feature_blocks(summary, N_FORMULAS))
