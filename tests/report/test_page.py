@@ -273,7 +273,7 @@ def test_text_wraps_and_holds_what_the_page_holds():
     assert "Columns left out" in text
     lines = [line.split() for line in text.splitlines()]
     assert ["6", "81.4%", "±", "0.6%", "+2.6", "points", "±", "0.8", "chosen"] in lines
-    assert "limit(5)" in text
+    assert "limit(3) gives a model with 3" in text
 
 
 def test_other_models_are_refused():

@@ -17,7 +17,7 @@ from featurewright.report.drawings import (
     draw_profile,
 )
 from featurewright.report.summary import summarize
-from featurewright.report.text import target_line
+from featurewright.report.text import few_formulas, target_line
 
 
 def render(summary: dict[str, Any], model_file: str = "features.fw") -> str:
@@ -72,6 +72,7 @@ def render(summary: dict[str, Any], model_file: str = "features.fw") -> str:
         ],
         front=draw_front(summary["front"], shares=summary["score"]["is_share"]),
         path=[(entry, Markup(entry["mathml"])) for entry in summary["path"]],
+        few=few_formulas(summary),
         target=target_line(summary),
         model_file=model_file,
     )

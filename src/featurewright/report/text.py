@@ -15,6 +15,7 @@ from featurewright.expressions.text import printable, shorten
 N_FORMULAS = 10
 """Formulas that are shown of a search."""
 
+_FEW_FORMULAS = 5  # at most, in the example of fewer formulas
 _MAX_CELL = 200  # characters of a cell
 _MIN_TEXT_WIDTH = 12  # characters that a column of text has at least
 _GAP = "  "
@@ -186,11 +187,19 @@ def front_blocks(summary: dict[str, Any], *, python: bool = False) -> Iterator[B
     strong = next((place for place, point in enumerate(points) if point["chosen"]), None)
     titles = ("formulas", f"held-out {name}", "gain", "")
     yield Grid("How many formulas", titles, rows, 4, strong)
-    how = "limit(5) gives a model with five" if python else "--max-formulas 5 keeps five at most"
+    few = few_formulas(summary)
+    how = f"limit({few}) gives a model with {few}"
+    how = how if python else f"--max-formulas {few} keeps {few} at most"
     if strong is None:
         kept = next((m["shown"] for m in summary["methods"] if m["is_best"]), "something else")
         yield Line(f"What was kept, {kept}, is not among these.")
     yield Line(f"± is one standard error. {how}.", "quiet")
+
+
+def few_formulas(summary: dict[str, Any]) -> int:
+    """Return a small number of formulas that was tried, as an example."""
+    tried = [p["n_formulas"] for p in summary["front"] if 1 <= p["n_formulas"] <= _FEW_FORMULAS]
+    return min(max(tried, default=1), max(1, len(summary["path"])))
 
 
 def refused_blocks(summary: dict[str, Any]) -> Iterator[Block]:

@@ -78,7 +78,7 @@ def fit(
         str,
         typer.Option(
             help="What to try: readable (formulas only), all (the best score, also with columns "
-            "that are no formulas), or names with commas between; see `featurewright methods`.",
+            "that are not formulas), or names with commas between; see `featurewright methods`.",
             metavar="NAMES",
         ),
     ] = "readable",
