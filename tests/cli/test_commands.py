@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import re
 
@@ -14,6 +15,7 @@ from tests.cases import loop_over
 from tests.cli.tables import mixed
 
 import featurewright
+from featurewright.auto.timing import Clock
 from featurewright.cli import catalogue, sources, streams
 from featurewright.cli.fitting import training_table
 
@@ -64,12 +66,15 @@ def test_fit_keeps_few_formulas(work, call, tmp_path, option):
     assert [point["n_formulas"] for point in model.front_] == [0, 1, 2]
 
 
-def test_a_search_that_was_cut_short_says_so(work, call, tmp_path):
+def test_a_search_that_was_cut_short_says_so(work, call, tmp_path, monkeypatch):
+    seconds = itertools.count()  # every look at the clock is a second later
+    clock = staticmethod(lambda budget: Clock(budget, now=lambda: float(next(seconds))))
+    monkeypatch.setattr(featurewright.AutoFeatures, "_make_clock", clock)
     page = tmp_path / "r.html"
-    options = ("--time", 0.1, "--report", page)
-    said = call("fit", work.table, "-t", "size", "--drop", "sign", *SHORT, "--folds", 20, *options)
-    assert "cut short by its time limit of 0.1 seconds" in " ".join(said.stdout.split())
-    assert "cut short by its time limit of 0.1 seconds" in page.read_text(encoding="utf-8")
+    options = ("--time", 3, "--report", page)
+    said = call("fit", work.table, "-t", "size", "--drop", "sign", *SHORT, *options)
+    assert "cut short by its time limit of 3 seconds" in " ".join(said.stdout.split())
+    assert "cut short by its time limit of 3 seconds" in page.read_text(encoding="utf-8")
 
 
 def test_folds_in_time_follow_the_effort(call, tmp_path):
