@@ -158,7 +158,7 @@ def report(store: Store, options: argparse.Namespace) -> str:
 Error of logistic regression (share of wrong classes) or ridge regression (root mean squared error
 over the spread of the target) on a third of the rows, drawn at random within each class;
 splits: {options.seeds} ({tell_splits(options)}), {SMALL_TIMES} times as many of sets with
-fewer than {SMALL_ROWS} rows, means ± standard error. {options.budget:g} seconds for each fit of
+fewer than {SMALL_ROWS} rows, means ± standard error. Effort {options.effort} for each fit of
 `AutoFeatures`, threads: {options.jobs}, at most {options.max_rows} rows. Share: (linear − with
 features) / (linear − best other), others being random forest, Extra-Trees, histogram gradient
 boosting and LightGBM at their defaults.

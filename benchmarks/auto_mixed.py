@@ -128,7 +128,7 @@ def report(store: Store, options: argparse.Namespace) -> str:
 Scores on a third of the rows, drawn at random within each class, that nothing has seen;
 splits: {options.seeds} ({tell_splits(options)}), means ± standard error;
 at most {options.max_rows} rows;
-{options.budget:g} seconds for each fit, threads: {options.jobs}; the largest time in seconds (s) is
+Effort {options.effort}, threads: {options.jobs}; the largest time in seconds (s) is
 that of the whole fit. {rule}
 `duration` is left out of bank_marketing.
 

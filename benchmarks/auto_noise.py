@@ -64,7 +64,7 @@ def report(store: Store, options: argparse.Namespace) -> str:
 
 The target of each table is shuffled, so that no column says anything about it. {options.seeds}
 seeds, each with a shuffle and a split of its own; logistic or ridge regression, all methods,
-{options.budget:g} seconds for each fit. Scores on the third of the rows that was held out.
+Effort {options.effort}. Scores on the third of the rows that was held out.
 
 {markdown_table(header, rows)}
 

@@ -18,7 +18,7 @@ def settings_of(name: str, seed: int, options: argparse.Namespace, **params: Any
     return {
         "set": name,
         "family": "AutoFeatures",
-        "params": {"time_budget": options.budget, **params},
+        "params": {"effort": options.effort, **params},
         "split": seed,
         "holdout": "stratified",
         "n_jobs": options.jobs,
@@ -115,13 +115,18 @@ def warm_up_auto() -> None:
 
     X = np.random.default_rng(0).normal(size=(60, 3))
     for y in (X[:, 0] * X[:, 1], (X[:, 0] * X[:, 1] > 0).astype(int)):
-        AutoFeatures(time_budget=0.01, random_state=0).fit(X, y)
+        AutoFeatures(effort="quick", random_state=0).fit(X, y)
 
 
 def add_auto_options(parser: argparse.ArgumentParser, seeds: int) -> None:
     """Add the options the three benchmarks have."""
     parser.add_argument("--sets", nargs="+", metavar="SET", help="sets of the data folder")
-    parser.add_argument("--budget", type=float, default=60, help="seconds of one fit (default: 60)")
+    parser.add_argument(
+        "--effort",
+        choices=("quick", "standard", "thorough"),
+        default="standard",
+        help="effort of one fit (default: standard)",
+    )
     parser.add_argument(
         "--seeds", type=int, default=seeds, help=f"splits of each set (default: {seeds})"
     )

@@ -155,7 +155,7 @@ def plan(options: argparse.Namespace) -> dict[tuple[str, str], list[Settings]]:
     cells = {}
     for label in options.methods:
         family, params = METHODS[label]
-        own = {"time_budget": options.budget} if family == "AutoFeatures" else {}
+        own = {"effort": options.effort} if family == "AutoFeatures" else {}
         more = {"limit": options.limit} if family in PINS else {}
         for name in options.sets:
             cells[name, label] = [
@@ -190,12 +190,12 @@ def main() -> None:
     parser.add_argument("--splits", type=int, help="splits (1, or 3)")
     parser.add_argument("--max-rows", type=int, help="cut both parts to this (600, or 4000)")
     parser.add_argument("--limit", type=float, help="seconds of a peer's fit (120, or 1800)")
-    parser.add_argument("--budget", type=float, help="seconds of AutoFeatures (20, or 120)")
+    parser.add_argument("--effort", help="effort of AutoFeatures (quick, or standard)")
     add_common_options(parser)
     options = parser.parse_args()
     settle_page(options, "compare_features")
     settle_sizes(options, splits=(1, 3), max_rows=(600, 4000), limit=(120.0, 1800.0))
-    settle_sizes(options, budget=(20.0, 120.0), sets=(QUICK_SETS, FULL_SETS))
+    settle_sizes(options, effort=("quick", "standard"), sets=(QUICK_SETS, FULL_SETS))
     options.sets, missing = present(options.sets)
     store = Store("compare_features", options.reuse)
     cells = plan(options)

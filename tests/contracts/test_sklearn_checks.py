@@ -18,6 +18,7 @@ CHEAP = {
     "n_recursions": 2,
     "n_constructed": 8,
     "methods": "batch",
+    "effort": "quick",
     "cv": KFold(2, shuffle=True, random_state=0),  # a splitter is not followed by further folds
     "random_state": 0,
 }

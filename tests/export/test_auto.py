@@ -57,7 +57,7 @@ def dated_frame(n_rows: int = 120, seed: int = 0) -> pl.DataFrame:
 def quick(estimator=None) -> AutoFeatures:
     """A search that is over soon: folds that are given are not followed by further ones."""
     folds = KFold(2, shuffle=True, random_state=0)
-    return AutoFeatures(estimator, methods="batch", time_budget=600, cv=folds, random_state=0)
+    return AutoFeatures(estimator, methods="batch", effort="quick", cv=folds, random_state=0)
 
 
 def target_of(frame: pl.DataFrame) -> np.ndarray:

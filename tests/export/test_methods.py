@@ -43,7 +43,7 @@ def _few_trees(monkeypatch):
 def searched() -> dict[str, AutoFeatures]:
     """A fitted search for each kind of target, whatever it has found."""
     folds = KFold(2, shuffle=True, random_state=0)
-    settings = {"methods": "batch", "time_budget": 600, "cv": folds, "random_state": 0}
+    settings = {"methods": "batch", "effort": "quick", "cv": folds, "random_state": 0}
     return {kind: AutoFeatures(**settings).fit(FRAME, y) for kind, y in TARGETS.items()}
 
 

@@ -478,6 +478,7 @@ METHODS = {
             python="ConstructiveForest…, ConstructiveExtraTrees…, ConstructiveTree…",
             construct=_forest,
             readable=True,
+            cost=0.5,
         ),
         Method(
             name="scores",
@@ -491,6 +492,7 @@ METHODS = {
             per_class=True,
             from_trees=True,
             max_rows=_ENSEMBLE_ROWS,
+            cost=1.5,
         ),
         Method(
             name="votes",
@@ -504,6 +506,7 @@ METHODS = {
             per_class=True,
             from_trees=True,
             max_rows=_ENSEMBLE_ROWS,
+            cost=0.3,
         ),
         Method(
             name="formula votes",
@@ -533,6 +536,7 @@ METHODS = {
             python="BatchConstructor",
             construct=_batch,
             readable=True,
+            cost=0.5,
         ),
         Method(
             name="fctree",
@@ -542,7 +546,7 @@ METHODS = {
             python="FCTree…",
             construct=_fctree,
             readable=True,
-            cost=2.5,
+            cost=3.5,
         ),
         Method(
             name="boosting",
@@ -552,6 +556,7 @@ METHODS = {
             python="ConstructiveBoosting…",
             construct=_boosting,
             readable=True,
+            cost=1.0,
         ),
         Method(
             name="landmarks",
@@ -562,6 +567,7 @@ METHODS = {
             construct=_landmarks,
             sizes=(30, 100, _MAX_LANDMARKS),
             keeps_all_rows=True,  # landmarks are named by their row
+            cost=0.5,
         ),
         Method(
             name="paths",
@@ -572,6 +578,7 @@ METHODS = {
             construct=partial(_leaves, search=None),
             sizes=(200, 1000),
             from_trees=True,
+            cost=0.7,
         ),
         Method(
             name="formula paths",
@@ -594,6 +601,7 @@ METHODS = {
             sizes=(_MAX_COMPONENTS,),
             several_targets=False,
             per_class=True,
+            cost=0.3,
         ),
     )
 }

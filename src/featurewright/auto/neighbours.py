@@ -47,7 +47,7 @@ def neighbours(
     >>> from featurewright.expressions import Real, parse
     >>> columns = [Column(0, "a", Real), Column(1, "b", Real)]
     >>> [str(found) for found in neighbours(parse("a * b", "ab"), columns, ["mul", "sub"], 3)]
-    ['a - b', 'square(b)', 'square(a)']
+    ['a - b', 'b - a', 'square(b)', 'square(a)']
     """
     known = [get_operator(name) for name in operators]
     plain = [operator for operator in known if not operator.has_parameter]
@@ -83,6 +83,8 @@ def _inside(
         for operator in operators:
             if operator.arity == node.operator.arity and operator != node.operator:
                 yield from _applied(operator, node.arguments)
+                if operator.arity == 2 and not operator.commutative:
+                    yield from _applied(operator, node.arguments[::-1])
         if node.operator.arity == 2 and not node.operator.commutative:
             yield from _applied(node.operator, node.arguments[::-1])
     for place, argument in enumerate(node.arguments):

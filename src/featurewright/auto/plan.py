@@ -31,11 +31,10 @@ class Effort:
         Folds of the last stage, where none are asked for.
     n_first_folds : int
         Folds of the stages before.
-    n_methods : tuple of int
-        Methods that enter the second stage, the third and so on, beside those with formulas; the
-        last number holds on.
     max_cost : float
         Methods whose nominal cost is larger are left out (`Method.cost`).
+    stage_cost : float
+        Sum of the costs of the methods that enter a later stage, beside those with formulas.
     scale : float
         Factor on the numbers of trees and rounds of methods.
     n_polished : int
@@ -58,8 +57,8 @@ class Effort:
     n_check_folds: int
     n_folds: int
     n_first_folds: int
-    n_methods: tuple[int, ...]
     max_cost: float
+    stage_cost: float
     scale: float
     n_polished: int
     polish_rows: int
@@ -77,8 +76,8 @@ EFFORTS = {
         n_check_folds=0,
         n_folds=3,
         n_first_folds=1,
-        n_methods=(1,),
-        max_cost=1.0,
+        max_cost=1.5,
+        stage_cost=1.5,
         scale=0.4,
         n_polished=8,
         polish_rows=1_000,
@@ -94,8 +93,8 @@ EFFORTS = {
         n_check_folds=1,
         n_folds=5,
         n_first_folds=1,
-        n_methods=(3, 2),
-        max_cost=2.0,
+        max_cost=3.0,
+        stage_cost=3.5,
         scale=1.0,
         n_polished=15,
         polish_rows=2_000,
@@ -111,8 +110,8 @@ EFFORTS = {
         n_check_folds=2,
         n_folds=5,
         n_first_folds=2,
-        n_methods=(6, 4),
         max_cost=10.0,
+        stage_cost=10.0,
         scale=2.0,
         n_polished=30,
         polish_rows=5_000,
@@ -135,13 +134,13 @@ class Stage:
         Training rows of a fold at most.
     n_folds : int or None
         Folds; None for all.
-    n_methods : int or None
-        Methods that enter, beside those with formulas; None for all.
+    chooses : bool
+        Whether only the better methods enter, beside those with formulas.
     """
 
     n_rows: int
     n_folds: int | None
-    n_methods: int | None
+    chooses: bool
 
 
 def make_stages(effort: Effort, n_rows: int, n_columns: int, n_scores: int) -> tuple[Stage, ...]:
@@ -163,8 +162,8 @@ def make_stages(effort: Effort, n_rows: int, n_columns: int, n_scores: int) -> t
 
     Examples
     --------
-    >>> [(stage.n_rows, stage.n_methods) for stage in make_stages(EFFORTS["standard"], 8000, 20, 1)]
-    [(2000, None), (8000, 3)]
+    >>> [(stage.n_rows, stage.chooses) for stage in make_stages(EFFORTS["standard"], 8000, 20, 1)]
+    [(2000, False), (8000, True)]
     >>> len(make_stages(EFFORTS["standard"], 800, 20, 1))
     1
     """
@@ -177,6 +176,5 @@ def make_stages(effort: Effort, n_rows: int, n_columns: int, n_scores: int) -> t
     stages = []
     for place, size in enumerate(rows):
         is_last = place + 1 == len(rows)
-        entering = effort.n_methods[min(place, len(effort.n_methods)) - 1] if place else None
-        stages.append(Stage(size, None if is_last else effort.n_first_folds, entering))
+        stages.append(Stage(size, None if is_last else effort.n_first_folds, place > 0))
     return tuple(stages)

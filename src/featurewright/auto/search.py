@@ -168,7 +168,8 @@ class Search:
         """Try the methods on the folds of a stage; without two folds, the stage before decides."""
         before = self.leaderboard, self.folds, self._n_fold_rows
         if self.folds:
-            self._select_methods(stage.n_methods or len(self._alive))
+            if stage.chooses:
+                self._select_methods(self.effort.stage_cost)
             self.leaderboard = self.leaderboard.for_next_stage()
         self.folds, self._n_fold_rows = [], stage.n_rows
         self.joined = tuple(readable(self._alive)) if is_last else ()
@@ -185,11 +186,15 @@ class Search:
             self.leaderboard, self.folds, self._n_fold_rows = before
             self.leaderboard.keep_outcomes(records)
 
-    def _select_methods(self, n_methods: int) -> None:
+    def _select_methods(self, max_cost: float) -> None:
         """Keep those with formulas, which are put in one order, and the best of the others."""
         others = [method for method in self._alive if not has_formulas(method)]
-        for method in sorted(others, key=self._promise, reverse=True)[n_methods:]:
-            self._drop(method, Status.STOPPED, Reason.SCREENED_OUT)
+        left = max_cost
+        for method in sorted(others, key=self._promise, reverse=True):
+            left -= METHODS[method].cost
+            if left < 0.0:
+                left += METHODS[method].cost
+                self._drop(method, Status.STOPPED, Reason.SCREENED_OUT)
 
     def _open_fold(self) -> bool:
         """Begin a fold with the original columns; False without one more, or time for it."""
@@ -382,8 +387,7 @@ class Search:
         if stage is not self._stages[0] or stage.n_folds is not None:
             return
         # A small table has one stage: methods become fewer from fold to fold instead.
-        most = self.effort.n_methods[0] + (2 if number == 0 else 0)
-        self._select_methods(most)
+        self._select_methods(self.effort.stage_cost * (2.0 if number == 0 else 1.0))
 
     def _loses_everywhere(self, method: str) -> bool:
         """Whether every candidate of a method loses in every fold."""

@@ -1,0 +1,126 @@
+"""One order for formulas: neighbours, the pursuit that improves them, what is sound."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+from featurewright.auto.formulas import formula_values, is_found, order_formulas
+from featurewright.auto.neighbours import neighbours, shorter
+from featurewright.auto.selection import PoolGains, Pursuit
+from featurewright.auto.thresholded import with_thresholds
+from featurewright.expressions import Column, Feature, Real, parse
+from featurewright.tables import EncodedTable, learn_schema
+
+RNG = np.random.default_rng(0)
+NAMES = ["a", "b", "c"]
+X = RNG.normal(size=(600, 3))
+TABLE = EncodedTable(X, learn_schema(pl.DataFrame(dict(zip(NAMES, X.T, strict=True)))))
+COLUMNS = [Column(k, name, Real) for k, name in enumerate(NAMES)]
+OPERATORS = ("add", "sub", "mul", "div", "abs", "square", "log")
+
+
+def read(*texts):
+    return [parse(text, NAMES) for text in texts]
+
+
+def order(texts, target, **changes):
+    """Put formulas in one order; return their texts."""
+    settings = {"wanted": 5, "max_size": 5, "operators": OPERATORS, "n_polished": 5, "n_rows": 600}
+    features = [Feature.of(formula) for formula in read(*texts)]
+    found = order_formulas(features, TABLE, X, target[:, None], **(settings | changes))
+    return [str(feature.expression) for feature in found]
+
+
+def test_neighbours_differ_in_one_symbol():
+    (formula,) = read("a * b")
+    found = {str(other) for other in neighbours(formula, COLUMNS, OPERATORS, 5)}
+    assert {"a * c", "b * c", "a + b", "a / b", "b / a", "abs(a * b)", "c * (a * b)"} <= found
+    assert "a * b" not in found
+    assert not {"a", "b"} & found  # lone columns are no formulas
+    assert all(parse(text, NAMES).size <= 5 for text in found)
+    assert "c * (a * b)" not in {str(o) for o in neighbours(formula, COLUMNS, OPERATORS, 4)}
+
+
+def test_no_operator_has_an_operand_twice():
+    """A difference, ratio or bump of a column and itself says nothing."""
+    (formula,) = read("a / b")
+    found = neighbours(formula, COLUMNS, (*OPERATORS, "gaussian", "min"), 3)
+    texts = {str(other) for other in found}
+    assert "square(a)" not in texts  # a change of two symbols
+    assert not [text for text in texts if text in ("a / a", "b / b", "a - a", "gaussian(a, a)")]
+
+
+def test_shorter_leaves_out_one_operator():
+    assert [str(found) for found in shorter(read("abs(a) - b * c")[0])] == [
+        "abs(a)", "b * c", "a - b * c", "abs(a) - b", "abs(a) - c",
+    ]  # fmt: skip
+
+
+def test_a_formula_is_improved_until_no_change_helps():
+    target = X[:, 0] * X[:, 1] + 0.05 * RNG.normal(size=600)
+    assert order(["a * c", "b + c * c"], target)[0] == "a * b"
+    assert order(["a * c", "b + c * c"], target, n_polished=0)[0] != "a * b"
+
+
+def test_parts_that_say_nothing_are_left_out():
+    """A bound that no row reaches, a step that none takes, a bump that is 1 in every row."""
+    target = np.abs(X[:, 0])
+    for text in ("max(abs(a), -1000)", "abs(a) - (c < c)", "abs(abs(a) + gaussian(a, a))"):
+        assert order([text], target, n_polished=0, wanted=1) == ["abs(a)"]
+
+
+def test_weights_say_how_often_a_row_counts():
+    first = X[:, 2] > 0
+    target = np.where(first, X[:, 0] * X[:, 1], np.abs(X[:, 0]))
+    weights = np.where(first, 1.0, 0.0)
+    pool = ["a * b", "abs(a)"]
+    assert order(pool, target, weights=weights, n_polished=0)[0] == "a * b"
+    assert order(pool, target, weights=1.0 - weights, n_polished=0)[0] == "abs(a)"
+
+
+def test_formulas_that_are_often_undefined_are_not_sound():
+    matrix = np.column_stack([np.where(np.arange(100) % 2, 0.0, 5.0), np.arange(100.0) + 1.0])
+    matrix[:30, 1] = np.nan
+    rows = EncodedTable(matrix, learn_schema(matrix))
+    formulas = [parse(text, ["a", "b"]) for text in ("log(a)", "log(b)", "a * b", "a - a")]
+    values, sound = formula_values(formulas, rows)
+    # A column that is missing is no fault of the formula.
+    assert sound.tolist() == [1, 2]
+    assert np.isfinite(values).all()
+
+
+def test_formulas_that_rank_rows_alike_are_the_same():
+    formulas = read("a * b", "abs(a)", "b / a", "a - b")
+    pool = read("-(a * b)", "square(a)", "c * c")
+    assert is_found(formulas, pool, TABLE).tolist() == [True, True, False, False]
+    assert is_found(formulas, [], TABLE).tolist() == [False] * 4
+
+
+def test_bends_and_steps_near_quantiles_and_at_zero():
+    found = [str(bent) for bent in with_thresholds(read("a * b")[0], TABLE)]
+    assert {"max(a * b, 0)", "min(a * b, 0)", "a * b > 0"} <= set(found)
+    assert len(found) == 3 * 9
+    assert with_thresholds(read("a * b > 0")[0], TABLE) == []
+
+
+@pytest.mark.parametrize("n_targets", [1, 3])
+def test_a_pool_is_kept_up_to_date(n_targets):
+    """As if every column were projected anew each time."""
+    base, pool = RNG.normal(size=(80, 2)), RNG.normal(size=(80, 6))
+    target = RNG.normal(size=(80, n_targets))
+    pursuit = Pursuit(base, target)
+    kept = PoolGains(pursuit, pool)
+    for place in (3, 0):
+        kept.remove(*pursuit.take(kept.own[:, place]))
+        kept.close(place)
+    open_ = [1, 2, 4, 5]
+    assert_allclose(kept.gains()[open_], pursuit.explained(pursuit.own_parts(pool[:, open_])))
+    assert kept.gains()[[0, 3]].tolist() == [-1.0, -1.0]
+    design = np.column_stack([np.ones(80), base, pool[:, [3, 0]]])
+    centred = target - target.mean(axis=0)
+    scaled = centred / np.sqrt((centred**2).sum(axis=0))
+    naive = scaled - design @ np.linalg.lstsq(design, scaled, rcond=None)[0]
+    assert_allclose(pursuit.rest, naive, atol=1e-12)
