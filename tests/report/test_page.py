@@ -249,7 +249,8 @@ def test_methods_that_looked_better_are_told_of():
     ("task", "labels", "y", "told"),
     [
         ("classification", None, None, "The target is taken for 4 classes."),
-        ("classification", [3, 4], None, "2 classes; --task regression changes that."),
+        ("classification", [3, 4], None, "The target is taken for 2 classes."),
+        ("classification", [3, 4, 5], None, "3 classes; --task regression changes that."),
         ("regression", None, None, "a number; --task classification changes that."),
         ("regression", None, np.arange(28), "(28 different values); --task classification"),
         ("regression", None, np.arange(5000), "a number (5,000 different values)."),

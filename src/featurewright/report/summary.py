@@ -209,7 +209,8 @@ def _taken_for(model: Any, y: Any) -> dict[str, Any]:
         return {"text": "The target is taken for several labels", "other": None}
     if model.task_ == "classification":
         classes = np.asarray(model.classes_)
-        other = "regression" if classes.dtype.kind in "iuf" else None
+        # Two numbers are hardly ever a quantity.
+        other = "regression" if classes.dtype.kind in "iuf" and len(classes) > 2 else None
         return {"text": f"The target is taken for {len(classes)} classes", "other": other}
     text, other = "The target is taken for a number", "classification"
     if y is not None and np.ndim(y) == 1:
