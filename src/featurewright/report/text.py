@@ -193,7 +193,8 @@ def front_blocks(summary: dict[str, Any], *, python: bool = False) -> Iterator[B
     if strong is None:
         kept = next((m["shown"] for m in summary["methods"] if m["is_best"]), "something else")
         yield Line(f"What was kept, {kept}, is not among these.")
-    yield Line(f"± is one standard error. {how}.", "quiet")
+    told = "± is one standard error. The verdict's gain allows for the choice among these."
+    yield Line(f"{told} {how}.", "quiet")
 
 
 def few_formulas(summary: dict[str, Any]) -> int:
