@@ -7,7 +7,7 @@ import typing as _typing
 
 if _typing.TYPE_CHECKING:
     from featurewright import datasets, metrics
-    from featurewright.auto import AutoFeatures
+    from featurewright.auto import AutoFeatures, FrontDisplay
     from featurewright.compilation import compile_all
     from featurewright.constructive import (
         ConstructiveBoostingClassifier,
@@ -57,6 +57,7 @@ __all__ = [
     "FCTreeRegressor",
     "Feature",
     "ForestPathEncoder",
+    "FrontDisplay",
     "KernelFeatureEnsembleClassifier",
     "KernelFeatureEnsembleRegressor",
     "LandmarkKernelFeatures",
@@ -91,6 +92,7 @@ _MODULES = {
     "FCTreeRegressor": "fctree",
     "Feature": "expressions",
     "ForestPathEncoder": "paths",
+    "FrontDisplay": "auto",
     "KernelFeatureEnsembleClassifier": "landmarks",
     "KernelFeatureEnsembleRegressor": "landmarks",
     "LandmarkKernelFeatures": "landmarks",

@@ -37,7 +37,7 @@ def work(tmp_path_factory, call):
     mixed().write_csv(table)
     result = call(
         "fit", table, "--target", "sign", "--drop", "size", "--methods", "batch",
-        "--time", 600, "--out", model, "--report", folder / "report.html",
+        "--effort", "quick", "--out", model, "--report", folder / "report.html",
     )  # fmt: skip
 
     return SimpleNamespace(folder=folder, table=table, model=model, result=result)

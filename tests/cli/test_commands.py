@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import re
 
@@ -14,10 +15,12 @@ from tests.cases import loop_over
 from tests.cli.tables import mixed
 
 import featurewright
+from featurewright.auto.timing import Clock
 from featurewright.cli import catalogue, sources, streams
 from featurewright.cli.fitting import training_table
 
-FIT = ("--methods", "batch", "--folds", 2, "--time", 600, "--quiet")
+SHORT = ("--methods", "batch", "--effort", "quick", "--folds", 2)
+FIT = (*SHORT, "--quiet")
 
 
 def features(work) -> pl.DataFrame:
@@ -40,6 +43,58 @@ def test_fit_says_what_it_found(work):
     assert model.target_name_ == "sign"
     assert set(model.left_out_) == {"key", "constant"}
     assert "<math>" in (work.folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_fit_says_what_the_target_was_taken_for(call, tmp_path):
+    frame = mixed(120).with_columns(count=pl.int_range(pl.len()) % 28, few=pl.int_range(120) % 3)
+    frame.drop("sign", "size").write_csv(tmp_path / "t.csv")
+    said = call("fit", tmp_path / "t.csv", "-t", "count", *SHORT).stdout
+    told = "taken for a number (28 different values); --task classification changes that."
+    assert told in " ".join(said.split())
+    said = call("fit", tmp_path / "t.csv", "-t", "few", *SHORT).stdout
+    assert "taken for 3 classes; --task regression changes that." in " ".join(said.split())
+
+
+@pytest.mark.parametrize("option", ["--max-formulas", "--features"])
+def test_fit_keeps_few_formulas(work, call, tmp_path, option):
+    arguments = ("-t", "size", "--drop", "sign", *SHORT, option, 2, "-o", tmp_path / "m.fw")
+    said = call("fit", work.table, *arguments)
+    assert "How many formulas" in said.stdout
+    model = featurewright.load(tmp_path / "m.fw")
+    assert (model.effort, model.n_features_out, model.time_budget) == ("quick", 2, None)
+    assert 1 <= len(model.features_) <= 2
+    assert [point["n_formulas"] for point in model.front_] == [0, 1, 2]
+
+
+def test_a_search_that_was_cut_short_says_so(work, call, tmp_path, monkeypatch):
+    seconds = itertools.count()  # every look at the clock is a second later
+    clock = staticmethod(lambda budget: Clock(budget, now=lambda: float(next(seconds))))
+    monkeypatch.setattr(featurewright.AutoFeatures, "_make_clock", clock)
+    page = tmp_path / "r.html"
+    options = ("--time", 3, "--report", page)
+    said = call("fit", work.table, "-t", "size", "--drop", "sign", *SHORT, *options)
+    assert "cut short by its time limit of 3 seconds" in " ".join(said.stdout.split())
+    assert "cut short by its time limit of 3 seconds" in page.read_text(encoding="utf-8")
+
+
+def test_folds_in_time_follow_the_effort(call, tmp_path):
+    mixed(120).write_parquet(tmp_path / "t.parquet")
+    options = ("--methods", "batch", "--effort", "quick", "--order-by", "day", "-q")
+    call("fit", tmp_path / "t.parquet", "-t", "sign", *options, "--out", tmp_path / "m.fw")
+    assert featurewright.load(tmp_path / "m.fw").cv.n_splits == 3
+
+
+def test_python_tells_what_the_command_line_tells(work, call):
+    """The text is the same but for how to change things, and for how lines are broken."""
+    model = featurewright.load(work.model)
+    shown = call("inspect", work.model).stdout + work.result.stdout
+    told, known = (
+        {word.strip(".,;") for word in text.split()} for text in (model.summary(), shown)
+    )
+    hints = {word for word in told if "limit(" in word or "task=" in word}
+    assert told - known - hints <= {"gives", "a", "model", "with"}
+    assert "a * b" in model.summary()
+    assert "How many formulas" in model.summary()
 
 
 def test_transform_equals_python(work, call, tmp_path):
@@ -115,10 +170,14 @@ def test_inspect(work, call):
     said = call("inspect", work.model).stdout
     assert "a * b" in said
     assert "Methods tried" in said
+    assert "How many formulas" in said
     assert "looks like an identifier" in " ".join(said.split())
     found = json.loads(call("inspect", work.model, "--json").stdout)
     assert found["best_method"] == "batch"
-    assert "a * b" in [feature["name"] for feature in found["features"]]
+    assert [point["n_formulas"] for point in found["front"]][:3] == [0, 1, 2]
+    assert found["path"][0].startswith("a * b")
+    assert found["features"][0]["name"].startswith("a * b")
+    assert found["features"][0]["stability"] == 1.0
 
 
 def test_inspect_other_models(call, tmp_path):
@@ -220,9 +279,7 @@ def test_rows_without_a_target_are_left_out(call, tmp_path):
         pl.when(pl.int_range(pl.len()) < 20).then(None).otherwise(pl.col("sign")).alias("sign")
     )
     frame.write_csv(tmp_path / "t.csv")
-    said = call(
-        "fit", tmp_path / "t.csv", "-t", "sign", "--methods", "batch", "--folds", 2, "--time", 600
-    )
+    said = call("fit", tmp_path / "t.csv", "-t", "sign", *SHORT)
     assert "Rows without a target that were left out: 20." in said.stderr
     assert "100 rows" in said.stderr
 
@@ -258,9 +315,7 @@ def test_gaps_in_a_target_of_numbers(call, tmp_path):
         pl.when(pl.int_range(pl.len()) < 10).then(float("nan")).otherwise(pl.col("size")).alias("y")
     )
     frame.write_parquet(tmp_path / "t.parquet")
-    said = call(
-        "fit", tmp_path / "t.parquet", "-t", "y", "--methods", "batch", "--folds", 2, "--time", 600
-    )
+    said = call("fit", tmp_path / "t.parquet", "-t", "y", *SHORT)
     assert "Rows without a target that were left out: 10." in said.stderr
 
 
@@ -290,9 +345,7 @@ def test_packages_are_missed_before_the_search(work, call, monkeypatch):
 def test_not_utf8_is_said(call, tmp_path):
     table = mixed(60).with_columns(pl.lit("é").alias("accent")).write_csv()
     (tmp_path / "t.csv").write_bytes(table.encode("cp1252"))
-    said = call(
-        "fit", tmp_path / "t.csv", "-t", "sign", "--methods", "batch", "--folds", 2, "--time", 600
-    )
+    said = call("fit", tmp_path / "t.csv", "-t", "sign", *SHORT)
     assert "not UTF-8" in said.stderr
 
 
@@ -427,8 +480,7 @@ def test_names_steer_nothing_on_the_terminal(call, tmp_path):
     name = "\x1b[31m[bold]red[/bold]\x07"
     frame = mixed(100).rename({"a": name})
     frame.write_parquet(tmp_path / "t.parquet")
-    said = call("fit", tmp_path / "t.parquet", "-t", "sign", "--methods", "batch", "--folds", 5,
-                "--time", 600, "--drop", "size")  # fmt: skip
+    said = call("fit", tmp_path / "t.parquet", "-t", "sign", *SHORT, "--folds", 5, "--drop", "size")
     assert "\x1b" not in said.output
     assert "\x07" not in said.output
     assert "[bold]red[/bold]" in said.output

@@ -14,7 +14,7 @@ from tests.cli.tables import mixed
 import featurewright
 from featurewright.cli.sources import open_table
 
-FIT = ("--methods", "batch", "--folds", 2, "--time", 600, "--quiet")
+FIT = ("--methods", "batch", "--effort", "quick", "--folds", 2, "--quiet")
 
 
 @pytest.mark.parametrize(

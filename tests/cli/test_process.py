@@ -27,7 +27,7 @@ def run(*arguments, code=0, **options):
 
 def test_fit_and_transform_in_new_processes(work, tmp_path):
     done = run("fit", work.table, "-t", "sign", "--drop", "size", "--methods", "batch",
-               "--folds", 2, "--time", 600, "-o", tmp_path / "m.fw", "--json")  # fmt: skip
+               "--folds", 2, "--effort", "quick", "-o", tmp_path / "m.fw", "--json")  # fmt: skip
     assert json.loads(done.stdout)["files"] == [str(tmp_path / "m.fw")]
     run("transform", tmp_path / "m.fw", work.table, "-o", tmp_path / "o.csv", "-q")
     assert pl.read_csv(tmp_path / "o.csv").height == 240

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from featurewright.auto.front import front_points
 from featurewright.auto.profile import profile_columns
 from featurewright.expressions import Feature, Real, parse
 
@@ -68,7 +69,19 @@ def fitted(
     constructed = [SimpleNamespace(name=c, kind="formula", source="forest") for c in columns]
     return SimpleNamespace(
         cv=5,
+        time_budget=None,
+        stopped_by_time_=False,
         task_=task,
+        classes_=np.array(labels) if task == "classification" else None,
+        front_=front_points(
+            {1: base + 0.01, 2: base + 0.02, 3: base + 0.021, 6: after},
+            base,
+            0.25,
+            chosen=0 if keep_original else 6,
+        ),
+        path_=SimpleNamespace(features=tuple(features)),
+        path_stability_=np.array([1.0, 1.0, 0.8, 0.8, 0.4, 0.0]),
+        stability_=np.zeros(0) if keep_original else np.array([1.0, 1.0, 0.8, 0.8, 0.4, 0.0]),
         target_name_=target,
         scoring_=scoring,
         n_features_in_=4,

@@ -135,6 +135,39 @@ def test_filters_rows(page):
     assert len(browser.run(FIRST_FORMULAS)) == 6
 
 
+def test_numbers_of_formulas_show_their_formulas(page):
+    browser = page()
+    shown = "Array.from(document.querySelectorAll('#front-formulas li:not([hidden])')).length"
+    told = "document.getElementById('front-told').textContent"
+    assert browser.run(shown) == 6
+    assert "6 formulas (chosen)" in browser.run(told)
+    browser.run("document.querySelectorAll('.front button')[2].click()")
+    assert browser.run(shown) == 2
+    assert browser.run(told).startswith("2 formulas: accuracy 80.8%")
+    # A point does the same, and so do the arrows.
+    browser.run(
+        "document.querySelectorAll('.front g')[1].querySelector('.target')"
+        ".dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    )
+    assert browser.run(shown) == 1
+    browser.run("document.querySelectorAll('.front button')[1].focus()")
+    for kind in ("keyDown", "keyUp"):
+        browser.call("Input.dispatchKeyEvent", type=kind, key="ArrowLeft", code="ArrowLeft")
+    assert browser.run("document.activeElement.dataset.count") == "0"
+    assert browser.run(shown) == 0
+    assert browser.complaints() == []
+
+
+def test_long_formulas_wrap(page):
+    long = "a long name of a column that goes on and on and on"
+    browser = page(names=[f"{long} {k}" for k in range(4)])
+    assert browser.run("document.querySelectorAll('.too-wide').length") > 0
+    scrolls = "Array.from(document.querySelectorAll('.formula div, .formula .text'))"
+    assert browser.run(f"{scrolls}.every(e => e.scrollWidth <= e.clientWidth + 1)")
+    browser = page()
+    assert browser.run("document.querySelectorAll('.too-wide').length") == 0
+
+
 def test_switches_theme(page):
     browser = page()
     ground = "getComputedStyle(document.body).backgroundColor"

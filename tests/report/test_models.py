@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import sys
 
 import numpy as np
 import polars as pl
@@ -41,7 +42,7 @@ TARGETS = {
 @pytest.mark.parametrize("target", TARGETS)
 def test_any_fitted_model_has_a_page(n_rows, target):
     X = table(n_rows)
-    model = AutoFeatures(methods=["batch"], time_budget=3600, cv=KFold(2), random_state=0)
+    model = AutoFeatures(methods=["batch"], effort="quick", cv=KFold(2), random_state=0)
     model.fit(X, TARGETS[target](X))
     summary = summarize(model)
     json.dumps(summary, allow_nan=False)
@@ -54,7 +55,7 @@ def test_any_fitted_model_has_a_page(n_rows, target):
 
 def test_features_of_a_model_have_their_profiles():
     X = table(150)
-    model = AutoFeatures(methods=["batch"], time_budget=3600, cv=3, random_state=0)
+    model = AutoFeatures(methods=["batch"], effort="quick", cv=3, random_state=0)
     summary = summarize(model.fit(X, TARGETS["classes"](X)))
     assert not summary["verdict"]["keep_original"]
     for feature in summary["features"]:
@@ -62,6 +63,17 @@ def test_features_of_a_model_have_their_profiles():
         assert sum(map(sum, feature["profile"]["counts"])) == 150
     assert [entry["name"] for entry in summary["left_out"]] == ["same"]
     assert summary["estimators"][0]["after"]["value"] == pytest.approx(summary["after"]["value"])
+
+
+def test_summary_in_python_needs_no_other_package(monkeypatch):
+    for package in ("rich", "jinja2", "typer"):
+        monkeypatch.setitem(sys.modules, package, None)
+    auto = AutoFeatures()
+    vars(auto).update(vars(fitted()))
+    text = auto.summary(width=72)
+    assert text.startswith("Use the new features: 6 constructed columns")
+    assert max(map(len, text.splitlines())) <= 72
+    assert "--" not in text  # parameters are named, not options
 
 
 @pytest.mark.parametrize(("n_folds", "proved"), [(1, False), (5, True)])

@@ -10,9 +10,10 @@ import pytest
 from sklearn.model_selection import TimeSeriesSplit
 from tests.report.cases import fitted
 
-from featurewright.report import render, summarize, write_report
+from featurewright.report import as_text, render, result_blocks, summarize, write_report
 from featurewright.report.drawings import draw_profile, scale_of
 from featurewright.report.scores import Score
+from featurewright.report.text import target_line
 
 
 def test_summary_is_plain_and_counts_right():
@@ -176,6 +177,104 @@ def test_write_report_leaves_nothing_half_written(tmp_path, monkeypatch):
         write_report(fitted(), path)
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
     assert path.read_bytes() == before
+
+
+def test_front_in_summary_and_page():
+    summary = summarize(fitted())
+    points = summary["front"]
+    assert [point["n_formulas"] for point in points] == [0, 1, 2, 3, 6]
+    assert [point["chosen"] for point in points] == [False] * 4 + [True]
+    assert points[0]["gain_text"] == "+0.0 points"
+    assert points[2]["gain_text"] == "+2.0 points"
+    assert summary["path"][0]["name"] == "width / height"
+    assert summary["features"][2]["stability_text"] == "80%"
+    page = render(summary)
+    assert page.count('data-told="') == 5
+    assert 'data-count="3" aria-pressed="false"' in page
+    assert 'data-count="6" aria-pressed="true"' in page
+    assert page.count("of the folds</small>") == 12  # of the features, and of the path
+
+
+def test_where_something_else_was_kept_a_few_formulas_are_shown():
+    model = fitted()
+    model.front_ = [{**point, "chosen": False} for point in model.front_]
+    page = render(summarize(model))
+    assert "Something else was kept" in page
+    assert 'class="ring"' not in page
+    assert page.count("<li hidden>") == 3
+    assert "What was kept, forest, is not among these." in as_text(result_blocks(summarize(model)))
+    assert render(summarize(fitted(keep_original=True))).count("<li hidden>") == 6
+
+
+def test_models_of_earlier_versions_have_a_page_without_a_front():
+    model = fitted()
+    for name in ("front_", "path_", "path_stability_", "stability_", "stopped_by_time_"):
+        delattr(model, name)
+    summary = summarize(model)
+    assert summary["front"] == summary["path"] == []
+    assert summary["cut_short"] == summary["features"][0]["stability_text"] == ""
+    page = render(summary)
+    assert "How many formulas" not in page
+    assert "of the folds</small>" not in page
+    assert "found again" not in as_text(result_blocks(summary))
+
+
+def test_a_search_that_was_cut_short_says_so():
+    model = fitted()
+    model.stopped_by_time_, model.time_budget = True, 2.5
+    summary = summarize(model)
+    assert "cut short by its time limit of 2.5 seconds" in summary["cut_short"]
+    assert summary["cut_short"] in render(summary)
+    assert "cut short" in as_text(result_blocks(summary))
+
+
+def test_methods_that_looked_better_are_told_of():
+    model = fitted()
+    assert summarize(model)["refused"] == []
+    model.results_[3] |= {"gain": 0.063, "gain_std": 0.012, "fold_scores": [0.84]}
+    model.results_[3] |= {"status": "stopped", "reason": "far behind other methods"}
+    sentence = (
+        "batch looked better (+6.3 points ± 1.2 in 1 of 5 folds), but was not kept: far behind "
+        "other methods."
+    )
+    summary = summarize(model)
+    assert summary["refused"] == [sentence]
+    assert sentence in render(summary)
+    original = summarize(fitted(keep_original=True))["refused"]
+    assert [told.split()[0] for told in original] == ["forest", "batch"]
+    assert original[0].endswith("but not clearly better than chance.")
+
+
+@pytest.mark.parametrize(
+    ("task", "labels", "y", "told"),
+    [
+        ("classification", None, None, "The target is taken for 4 classes."),
+        ("classification", [3, 4], None, "The target is taken for 2 classes."),
+        ("classification", [3, 4, 5], None, "3 classes; --task regression changes that."),
+        ("regression", None, None, "a number; --task classification changes that."),
+        ("regression", None, np.arange(28), "(28 different values); --task classification"),
+        ("regression", None, np.arange(5000), "a number (5,000 different values)."),
+    ],
+)
+def test_what_the_target_was_taken_for(task, labels, y, told):
+    model = fitted(task=task)
+    model.classes_ = model.classes_ if labels is None else np.array(labels)
+    summary = summarize(model, y)
+    assert told in target_line(summary)
+    assert told in render(summary)
+    assert "--task" not in target_line(summary, python=True)
+
+
+def test_text_wraps_and_holds_what_the_page_holds():
+    summary = summarize(fitted(names=["w" * 70, "h" * 70, "mean radius", "\x1b[31mred"]))
+    text = as_text(result_blocks(summary, python=True), width=80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert summary["verdict"]["sentence"] in " ".join(text.split())
+    assert "\x1b" not in text
+    assert "Columns left out" in text
+    lines = [line.split() for line in text.splitlines()]
+    assert ["6", "81.4%", "±", "0.6%", "+2.6", "points", "±", "0.8", "chosen"] in lines
+    assert "limit(3) gives a model with 3" in text
 
 
 def test_other_models_are_refused():

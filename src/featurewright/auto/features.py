@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from copy import copy
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -514,6 +515,40 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         """Leave out the training rows, which are no part of a model."""
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_training"}
+
+    # Telling ------------------------------------------------------------------------------------
+
+    def summary(self, width: int = 100) -> str:
+        """Return what was found, as text to print: what the command line shows.
+
+        Parameters
+        ----------
+        width : int, default=100
+            Characters of a line.
+
+        Returns
+        -------
+        str
+            The verdict, scores before and after, the best formulas, the score by number of
+            formulas, methods that looked better, and columns that were left out.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from featurewright import AutoFeatures
+        >>> X = np.random.default_rng(0).normal(size=(300, 4))
+        >>> y = X[:, 0] * X[:, 1] > 0
+        >>> auto = AutoFeatures(methods="batch", effort="quick", random_state=0).fit(X, y)
+        >>> print(auto.summary())  # doctest: +ELLIPSIS
+        Use the new features: ...
+        """
+        check_is_fitted(self)
+        # The report knows this package; this package knows it by name alone.
+        report = import_module("featurewright.report")
+        kept: Problem | None = getattr(self, "_training", None)
+        summary = report.summarize(self, None if kept is None else kept.y)
+        text: str = report.as_text(report.result_blocks(summary, python=True), width)
+        return text
 
     # Using --------------------------------------------------------------------------------------
 

@@ -176,13 +176,10 @@ def _labels(frame: pl.DataFrame) -> Any:
     return frame.cast(pl.Int64).to_numpy()
 
 
-def choose_task(y: Any, task: str, estimator: str, seed: int) -> tuple[Any, Any]:
-    """Return the target and the estimator such that the task is the one asked for."""
-    from featurewright.auto import standard_estimator
-    from featurewright.auto.targets import guess_task
-
+def check_target(y: Any, task: str) -> Any:
+    """Return the target as the task needs it; refuse one that makes no sense for it."""
     if not isinstance(y, pl.Series):
-        return y, estimator
+        return y
     if task == "regression" and not y.dtype.is_numeric():
         raise UserError(
             f"Regression needs numbers, but the target {y.name!r} holds {y.drop_nulls()[0]!r}: "
@@ -190,14 +187,9 @@ def choose_task(y: Any, task: str, estimator: str, seed: int) -> tuple[Any, Any]
         )
     if task == "classification" or not y.dtype.is_numeric():
         _refuse_names_of_rows(y)
-    if task == "auto":
-        return y, estimator
-    if task == "classification" and y.dtype.is_float():
-        whole = y.cast(pl.Int64, strict=False)
-        y = whole if (whole == y).all() else y.cast(pl.String)
-    if guess_task(estimator, np.asarray(y.to_list())) == task:
-        return y, estimator
-    return y, standard_estimator(estimator, task, random_state=seed)
+    # Classes are labels: 0.5 is one by its name alone.
+    has_fractions = y.dtype.is_float() and (y != y.floor()).any()
+    return y.cast(pl.String) if task == "classification" and has_fractions else y
 
 
 def later_folds(n_folds: int, n_rows: int, most_at_once: int = 1) -> Any:
@@ -241,8 +233,11 @@ def fit_model(table: TrainingTable, listen: Listener, **parameters: Any) -> Auto
 
 
 @contextmanager
-def watching(console: Console, seconds: float, *, quiet: bool) -> Iterator[Listener]:
-    """Show what is being tried and the best so far, on a terminal or line by line."""
+def watching(console: Console, seconds: float | None, *, quiet: bool) -> Iterator[Listener]:
+    """Show what is being tried and the best so far, on a terminal or line by line.
+
+    With a time limit, a bar shows how much of it has passed.
+    """
     if quiet:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -258,7 +253,7 @@ def watching(console: Console, seconds: float, *, quiet: bool) -> Iterator[Liste
         with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
             task = bar.add_task("getting ready", total=seconds)
             yield lambda event: bar.update(
-                task, completed=min(event["seconds"], seconds), description=told(event)
+                task, completed=event["seconds"] if seconds else None, description=told(event)
             )
 
 

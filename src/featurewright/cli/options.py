@@ -41,6 +41,17 @@ Seed = Annotated[
     int,
     typer.Option(help="Seed of all random choices.", min=0, max=2**32 - 1, metavar="N"),
 ]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--time",
+        help="Seconds after which the search is cut short, as a guard; the result then depends on "
+        "how fast the machine is.",
+        min=0.1,
+        show_default="no limit",
+        metavar="SECONDS",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the full trace of an error.")]
@@ -100,6 +111,14 @@ class Task(StrEnum):
     AUTO = "auto"
     CLASSIFICATION = "classification"
     REGRESSION = "regression"
+
+
+class Effort(StrEnum):
+    """How much is tried."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    THOROUGH = "thorough"
 
 
 class Estimator(StrEnum):
@@ -174,7 +193,7 @@ def print_json(value: Any) -> None:
 def slim(summary: dict[str, Any]) -> dict[str, Any]:
     """Return a summary without what only the page needs."""
     features = [
-        {key: feature[key] for key in ("name", "latex", "gain", "inputs", "undefined")}
+        {key: feature[key] for key in ("name", "latex", "gain", "stability", "inputs", "undefined")}
         for feature in summary["features"]
     ]
-    return {**summary, "features": features}
+    return {**summary, "features": features, "path": [entry["name"] for entry in summary["path"]]}

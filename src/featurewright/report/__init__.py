@@ -1,8 +1,9 @@
-"""Reports of a fitted `AutoFeatures`: a dict of plain values, and one HTML page."""
+"""Reports of a fitted `AutoFeatures`: a dict of plain values, a text, and one HTML page."""
 
 from __future__ import annotations
 
 from featurewright.report.page import render, write_report
 from featurewright.report.summary import summarize
+from featurewright.report.text import as_text, result_blocks
 
-__all__ = ["render", "summarize", "write_report"]
+__all__ = ["as_text", "render", "result_blocks", "summarize", "write_report"]

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 WIDTH, RIDGE, LINE = 200.0, 16.0, 72.0
 """Width of a small drawing, height of one class in it, height of a curve of means."""
+
+FRONT = 220.0
+"""Height of the drawing of scores by number of formulas."""
+
+_FEW_FORMULAS = 5  # that are listed at first, where something else was chosen
 
 Scale = tuple[float, float]
 
@@ -79,6 +85,47 @@ def draw_estimators(
                 "after": interval(entry["after"]["value"], entry["after"]["spread"], scale),
             }
             for entry in estimators
+        ],
+    }
+
+
+def draw_front(points: Sequence[dict[str, Any]], *, shares: bool = False) -> dict[str, Any] | None:
+    """Return the positions of the scores by number of formulas; None with nothing to compare.
+
+    Numbers of formulas are at equal distances, in per cent of the width; heights are in pixels.
+    """
+    known = [point for point in points if point["value"] is not None]
+    if len(known) < 2:
+        return None
+    ends = [point["value"] + sign * point["spread"] for point in known for sign in (-1, 1)]
+    scale = scale_of(ends)
+
+    def height(value: float) -> float:
+        return round(FRONT - place(value, scale, FRONT), 1)
+
+    step = 100.0 / len(known)
+    dots = [
+        {
+            "x": round((number + 0.5) * step, 2),
+            "y": height(point["value"]),
+            "top": height(point["value"] + point["spread"]),
+            "bottom": height(point["value"] - point["spread"]),
+            "n_formulas": point["n_formulas"],
+        }
+        for number, point in enumerate(known)
+    ]
+    chosen = next((number for number, point in enumerate(known) if point["chosen"]), None)
+    few = sum(point["n_formulas"] <= _FEW_FORMULAS for point in known) - 1
+    return {
+        "height": FRONT,
+        "dots": dots,
+        "lines": list(pairwise(dots[1:])),
+        "chosen": chosen,
+        "shown": max(few, 1) if chosen is None else chosen,
+        "points": known,
+        "ticks": [
+            {"y": height(value), "text": f"{100 * value:.3g}%" if shares else f"{value:.4g}"}
+            for value in _ticks(scale)
         ],
     }
 

@@ -10,8 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from featurewright.expressions.text import shorten
-from featurewright.report.drawings import draw_estimators, draw_gains, draw_profile
+from featurewright.report.drawings import (
+    draw_estimators,
+    draw_front,
+    draw_gains,
+    draw_profile,
+)
 from featurewright.report.summary import summarize
+from featurewright.report.text import few_formulas, target_line
 
 
 def render(summary: dict[str, Any], model_file: str = "features.fw") -> str:
@@ -64,6 +70,10 @@ def render(summary: dict[str, Any], model_file: str = "features.fw") -> str:
             )
             for feature in summary["features"]
         ],
+        front=draw_front(summary["front"], shares=summary["score"]["is_share"]),
+        path=[(entry, Markup(entry["mathml"])) for entry in summary["path"]],
+        few=few_formulas(summary),
+        target=target_line(summary),
         model_file=model_file,
     )
 

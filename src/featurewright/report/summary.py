@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import TimeSeriesSplit
 
 import featurewright
 from featurewright.expressions import Feature
@@ -34,23 +33,29 @@ TASKS = {
     "regression": "regression",
     "multilabel": "several labels",
 }
+_MANY_VALUES = 100  # different numbers above which nobody would call a target classes
+_MAX_REFUSED = 3  # methods that looked better which are told of
 
 
-def summarize(model: Any) -> dict[str, Any]:
+def summarize(model: Any, y: Any = None) -> dict[str, Any]:
     """Collect what a fitted `AutoFeatures` found, as plain values for JSON.
 
     Parameters
     ----------
     model : AutoFeatures
         Fitted.
+    y : array-like, optional
+        The target, where it is at hand: the different numbers in it are counted.
 
     Returns
     -------
     dict
         ``verdict`` (``keep_original``, ``clear``, ``sentence``), ``before`` and ``after``
         (value, spread, text), ``gain`` and ``gain_error``, ``estimators``, ``methods``,
-        ``features``, ``columns`` that are not formulas, ``left_out`` and what was asked: ``task``,
-        ``target``, ``score``.
+        ``features``, ``columns`` that are not formulas, ``front`` (a point for each number of
+        formulas) with ``path`` (the formulas in that order), ``refused`` (a sentence for each
+        method that looked better), ``left_out``, ``cut_short`` (a sentence, or empty) and what was
+        asked: ``task``, ``taken_for``, ``target``, ``score``.
 
     Examples
     --------
@@ -74,6 +79,7 @@ def summarize(model: Any) -> dict[str, Any]:
     return {
         "version": featurewright.__version__,
         "task": TASKS.get(model.task_, str(model.task_)),
+        "taken_for": _taken_for(model, y),
         "target": None if model.target_name_ is None else str(model.target_name_),
         "columns_in": int(model.n_features_in_),
         "columns_out": len(model.columns_),
@@ -92,6 +98,7 @@ def summarize(model: Any) -> dict[str, Any]:
             _in_order(model.cv),
             model.best_method_ != ORIGINAL,
         ),
+        "cut_short": _cut_short(model),
         "best_method": str(model.best_method_),
         "before": _amount(score, model.baseline_score_, _spread_of(estimators, "before")),
         "after": _amount(score, model.score_, _spread_of(estimators, "after")),
@@ -103,6 +110,9 @@ def summarize(model: Any) -> dict[str, Any]:
         "profiled_rows": int(profile.get("rows", 0)),
         "features": features,
         "columns": others,
+        "front": [_point(point, score) for point in getattr(model, "front_", None) or []],
+        "path": _path(model),
+        "refused": _refused(model, score, methods),
         "left_out": [
             {"name": str(name), "reason": str(reason)} for name, reason in model.left_out_.items()
         ],
@@ -149,6 +159,9 @@ def _spread_of(estimators: Sequence[dict[str, Any]], when: str) -> float | None:
 
 def _in_order(folds: Any) -> bool:
     """Whether every fold is scored on rows that come after its training rows."""
+    # Imported here: the command line imports this module for every message.
+    from sklearn.model_selection import TimeSeriesSplit
+
     return isinstance(folds, TimeSeriesSplit)
 
 
@@ -180,6 +193,83 @@ def _short_of_time(results: Sequence[dict[str, Any]]) -> bool:
     return any(reason is not None and reason.is_short_of_time for reason in reasons)
 
 
+def _cut_short(model: Any) -> str:
+    """Return a sentence where the time limit ended the search; "" where it did not."""
+    if not getattr(model, "stopped_by_time_", False):
+        return ""
+    return (
+        f"The search was cut short by its time limit of {model.time_budget:g} seconds: another run "
+        "may find something else. Allow more time, or search with less effort."
+    )
+
+
+def _taken_for(model: Any, y: Any) -> dict[str, Any]:
+    """Return what the target was taken for, as text, and the task that it could be instead."""
+    if model.task_ == "multilabel":
+        return {"text": "The target is taken for several labels", "other": None}
+    if model.task_ == "classification":
+        classes = np.asarray(model.classes_)
+        # Two numbers are hardly ever a quantity.
+        other = "regression" if classes.dtype.kind in "iuf" and len(classes) > 2 else None
+        return {"text": f"The target is taken for {len(classes)} classes", "other": other}
+    text, other = "The target is taken for a number", "classification"
+    if y is not None and np.ndim(y) == 1:
+        n_values = len(np.unique(np.asarray(y)))
+        text += f" ({n_values:,} different values)"
+        other = other if n_values <= _MANY_VALUES else None
+    return {"text": text, "other": other}
+
+
+def _point(point: dict[str, Any], score: Score) -> dict[str, Any]:
+    """Describe the choice of some number of formulas; its spread is a standard error."""
+    return {
+        "n_formulas": int(point["n_formulas"]),
+        "chosen": bool(point["chosen"]),
+        **_amount(score, point["score"], point["score_std"]),
+        **_difference(score, point["gain"], point["gain_std"]),
+    }
+
+
+def _path(model: Any) -> list[dict[str, Any]]:
+    """List the formulas of all methods in the order in which they are taken."""
+    path = getattr(model, "path_", None)
+    if path is None:
+        return []
+    shares = getattr(model, "path_stability_", None)
+    shares = [None] * len(path.features) if shares is None else shares
+    return [
+        {"name": feature.name, "mathml": feature.mathml(), "stability_text": _found_again(share)}
+        for feature, share in zip(path.features, shares, strict=True)
+    ]
+
+
+def _found_again(share: Any) -> str:
+    """Return the share of folds in which a formula was found, as text; "" where it is unknown."""
+    return "" if share is None else f"{100 * float(share):.0f}%"
+
+
+def _refused(model: Any, score: Score, methods: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a sentence for each of the few methods that gained more than what was kept."""
+    gains = {r["method"]: _known(r["gain"]) or 0.0 for r in model.results_}
+    kept = max(float(model.gain_), gains.get(model.best_method_, 0.0))
+    better = [m for m in methods if not m["is_best"] and gains[m["name"]] > kept]
+    better.sort(key=lambda method: -gains[method["name"]])
+    n_folds = max((method["n_folds"] for method in methods), default=0)
+    sentences = []
+    for method in better[:_MAX_REFUSED]:
+        gain = f"{method['gain_text']} ± {method['gain_error_text']}"
+        gain = gain if method["gain_error_text"] else method["gain_text"]
+        seen = f"{gain} in {method['n_folds']} of {n_folds} folds"
+        looked = f"{method['shown']} looked better ({seen})"
+        if method["reason"]:
+            sentences.append(f"{looked}, but was not kept: {method['reason']}.")
+        elif model.best_method_ == ORIGINAL:
+            sentences.append(f"{looked}, but not clearly better than chance.")
+        else:
+            sentences.append(f"{looked}, but not clearly better than what was kept.")
+    return sentences
+
+
 def _one_fold(results: Sequence[dict[str, Any]]) -> bool:
     """Whether something gained, and no method was tried on more than one fold."""
     tried = [r for r in results if r["method"] != ORIGINAL and r["fold_scores"]]
@@ -190,9 +280,12 @@ def _verdict(
     model: Any, score: Score, estimators: Sequence[dict[str, Any]], n_new: int
 ) -> dict[str, Any]:
     """Return the verdict: what to do, in one sentence."""
+    # Imported here: the command line imports this module before it needs the engine.
+    from featurewright.auto.methods import FORMULAS
+
     tried = sum(
         result["status"] in {"done", "stopped"}
-        and result["method"] != ORIGINAL
+        and result["method"] not in (ORIGINAL, FORMULAS)
         and JOINED not in result["method"]
         for result in model.results_
     )
@@ -241,12 +334,21 @@ def _verdict(
     return {"keep_original": False, "clear": clear, "sentence": sentence}
 
 
+def _shown(method: str) -> str:
+    """Return what people call a method, or several together."""
+    from featurewright.auto.methods import FORMULAS
+
+    names = {ORIGINAL: "original columns", FORMULAS: "formulas of all methods"}
+    return JOINED.join(names.get(part, part) for part in method.split(JOINED))
+
+
 def _method(result: dict[str, Any], score: Score, best: str) -> dict[str, Any]:
     """Describe one method."""
     scored = bool(result["fold_scores"])
     amount = _amount(score, result["mean"] if scored else None, result["std"] if scored else None)
     return {
         "name": str(result["method"]),
+        "shown": _shown(str(result["method"])),
         "is_best": result["method"] == best,
         "is_original": result["method"] == ORIGINAL,
         "status": str(result["status"]),
@@ -309,7 +411,10 @@ def _spread(scores: Any) -> float | None:
 
 def _features(model: Any) -> list[dict[str, Any]]:
     """List the readable features by their gain, with what is known about their columns."""
-    features = sorted(model.features_, key=lambda feature: -float(feature.gain))
+    order = sorted(range(len(model.features_)), key=lambda k: -float(model.features_[k].gain))
+    features = [model.features_[k] for k in order]
+    stability = getattr(model, "stability_", None)
+    shares = [None if stability is None else float(stability[k]) for k in order]
     profile = getattr(model, "profile_", None) or {"columns": []}
     profiles = {column["name"]: column for column in profile["columns"]}
     largest = float(features[0].gain) if features else 0.0
@@ -324,11 +429,13 @@ def _features(model: Any) -> list[dict[str, Any]]:
             "share": float(feature.gain) / largest if largest > 0 else 0.0,
             "size": feature.expression.size,
             "inputs": _inputs(feature),
-            "undefined": share,
-            "undefined_text": _undefined(share),
+            "stability": shares[rank - 1],
+            "stability_text": _found_again(shares[rank - 1]),
+            "undefined": hole,
+            "undefined_text": _undefined(hole),
             "profile": profiles.get(feature.name),
         }
-        for rank, (feature, share) in enumerate(zip(features, holes, strict=True), start=1)
+        for rank, (feature, hole) in enumerate(zip(features, holes, strict=True), start=1)
     ]
 
 

@@ -10,7 +10,7 @@ import typer
 
 import featurewright
 from featurewright.cli.errors import UserError, ending_well
-from featurewright.cli.options import Debug, Seed, error_console, write_sql
+from featurewright.cli.options import Debug, Seed, TimeLimit, error_console, write_sql
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,9 +29,7 @@ def demo(
         Path,
         typer.Option("--out", "-o", help="The folder to write the results to.", metavar="FOLDER"),
     ] = FOLDER,
-    seconds: Annotated[
-        float, typer.Option("--time", help="Seconds to search.", min=0.1, metavar="SECONDS")
-    ] = 10.0,
+    seconds: TimeLimit = None,
     seed: Seed = 0,
     debug: Debug = False,
 ) -> None:
@@ -44,6 +42,7 @@ def demo(
     from featurewright.cli import display
     from featurewright.cli.fitting import TrainingTable, fit_model, watching
     from featurewright.report import summarize
+    from featurewright.report.text import feature_blocks, front_blocks
 
     console = Console()
     started = time.perf_counter()
@@ -59,10 +58,11 @@ def demo(
     _explain(
         console,
         "2. The search",
-        f"A plain linear model can only add the five numbers up. featurewright now looks for new "
-        f"columns, formulas of them, that help it. It tries several methods for {seconds:.0f} "
-        f"seconds and tests each on rows it did not learn from, using the other {len(train)} rows "
-        "only. The first run after installing also compiles the engine: up to a minute more.",
+        "A plain linear model can only add the five numbers up. featurewright now looks for new "
+        "columns, formulas of them, that help it. It tries several methods and tests each on rows "
+        f"it did not learn from, using the other {len(train)} rows only: a quick search, which "
+        "gives the same formulas on any machine. The first run after installing also compiles the "
+        "engine: up to a minute more.",
     )
     table = TrainingTable(X[train], pl.Series(TARGET, y[train]), None, 0)
     with watching(error_console(), seconds, quiet=False) as listen:
@@ -70,15 +70,19 @@ def demo(
             table,
             listen,
             methods=METHODS,
+            effort="quick",
             time_budget=seconds,
             random_state=seed,
             n_jobs=-1,
         )
     summary = summarize(model)
     console.print(display.plain(summary["verdict"]["sentence"], 400, "bold green"))
+    if summary["cut_short"]:
+        console.print(display.plain(summary["cut_short"], 400, "yellow"))
     meaning = "R² says how much of the ups and downs of the sound is explained: 1 is all of it."
     console.print(display.plain(meaning))
-    display.show_features(console, summary, N_FORMULAS)
+    display.show(console, feature_blocks(summary, N_FORMULAS))
+    display.show(console, front_blocks(summary))
     _explain(
         console,
         "3. The proof",
@@ -94,7 +98,7 @@ def demo(
     console.print()
     console.print(display.plain("Next, on a table of your own or on this one:"))
     for line in (
-        f"featurewright fit {table_file} --target {TARGET} --time 30 --report report.html",
+        f"featurewright fit {table_file} --target {TARGET} --max-formulas 5 --report report.html",
         f"featurewright transform {saved} {table_file} -o features.csv",
         f"featurewright predict {saved} {table_file} -o predictions.csv",
         f"featurewright sql {saved} --table airfoils --dialect postgres",

@@ -15,6 +15,7 @@ from featurewright.cli.options import (
     DIALECT,
     Debug,
     Delimiter,
+    Effort,
     Estimator,
     Json,
     NoHeader,
@@ -23,6 +24,7 @@ from featurewright.cli.options import (
     Seed,
     Table,
     Task,
+    TimeLimit,
     error_console,
     print_json,
     slim,
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
 WRITING: dict[str, Any] = {"rich_help_panel": "What is written"}
 EXAMPLES = (
     "featurewright fit customers.csv --target churned",
-    "featurewright fit houses.parquet -t price --time 300 --estimator boosting",
+    "featurewright fit houses.parquet -t price --effort thorough --estimator boosting",
+    "featurewright fit wines.csv -t quality --max-formulas 5 --task regression",
     "featurewright fit visits.csv.gz -t returned --groups patient --drop visit_id",
     "featurewright fit sales.csv -t sold --order-by day",
     "featurewright fit cars.csv -t mpg --out cars.fw --report cars.html --sql cars.sql",
@@ -64,9 +67,10 @@ def fit(
         ),
     ],
     task: Annotated[Task, typer.Option(help="What the target is.")] = Task.AUTO,
-    time: Annotated[
-        float, typer.Option(help="Seconds to search.", min=0.1, metavar="SECONDS")
-    ] = 60.0,
+    effort: Annotated[
+        Effort,
+        typer.Option(help="How much is tried; the same effort and seed give the same result."),
+    ] = Effort.STANDARD,
     estimator: Annotated[
         Estimator, typer.Option(help="The model the features are for.")
     ] = Estimator.LINEAR,
@@ -74,14 +78,19 @@ def fit(
         str,
         typer.Option(
             help="What to try: readable (formulas only), all (the best score, also with columns "
-            "that are no formulas), or names with commas between; see `featurewright methods`.",
+            "that are not formulas), or names with commas between; see `featurewright methods`.",
             metavar="NAMES",
         ),
     ] = "readable",
-    features: Annotated[
+    max_formulas: Annotated[
         int | None,
         typer.Option(
-            help="The most columns to construct.", min=1, show_default="what helps", metavar="N"
+            "--max-formulas",
+            "--features",
+            help="The most formulas, or other columns, to construct.",
+            min=1,
+            show_default="what helps",
+            metavar="N",
         ),
     ] = None,
     scoring: Annotated[
@@ -93,8 +102,11 @@ def fit(
         ),
     ] = None,
     folds: Annotated[
-        int, typer.Option(help="Folds of the cross-validation.", min=2, metavar="N")
-    ] = 5,
+        int | None,
+        typer.Option(
+            help="Folds of the cross-validation.", min=2, show_default="by effort", metavar="N"
+        ),
+    ] = None,
     drop: Annotated[
         list[str] | None,
         typer.Option(
@@ -104,7 +116,8 @@ def fit(
     groups: Annotated[
         str | None,
         typer.Option(
-            help="A column that says which rows belong together: folds do not part them.",
+            help="A column that says which rows belong together: a group is never split across "
+            "folds.",
             metavar="COLUMN",
         ),
     ] = None,
@@ -136,6 +149,7 @@ def fit(
         ),
     ] = None,
     dialect: Annotated[str, typer.Option(**DIALECT, **WRITING)] = "duckdb",
+    time: TimeLimit = None,
     seed: Seed = 0,
     jobs: Annotated[
         int, typer.Option(help="Threads; -1 for one per core.", metavar="N", callback=_threads)
@@ -156,7 +170,7 @@ def fit(
 
     from featurewright.cli import display
     from featurewright.cli.fitting import (
-        choose_task,
+        check_target,
         fit_model,
         later_folds,
         notices_of_time,
@@ -180,8 +194,13 @@ def fit(
         tell_encoding(source, console)
     _check_header(frame.columns, target, no_header)
     training = training_table(frame, target, drop=drop or (), groups=groups, order=order_by)
-    cv = folds if order_by is None else later_folds(folds, training.X.height, training.most_at_once)
-    training.y, model_for = choose_task(training.y, task.value, estimator.value, seed)
+    cv: Any = folds
+    if order_by is not None:
+        from featurewright.auto.plan import EFFORTS
+
+        n_folds = folds or EFFORTS[effort.value].n_folds
+        cv = later_folds(n_folds, training.X.height, training.most_at_once)
+    training.y = check_target(training.y, task.value)
     if not quiet:
         notices = [*nearly_numbers(frame), *commas_in_numbers(texts, frame)]
         notices += notices_of_time(frame, training, order_by)
@@ -190,27 +209,29 @@ def fit(
         model = fit_model(
             training,
             listen,
-            estimator=model_for,
+            estimator=estimator.value,
+            effort=effort.value,
+            task=task.value,
             methods=tried,
             time_budget=time,
-            n_features_out=features,
+            n_features_out=max_formulas,
             scoring=scoring,
             cv=cv,
             random_state=seed,
             n_jobs=jobs,
         )
-    from featurewright.report import summarize, write_report
+    from featurewright.report import result_blocks, summarize, write_report
 
     # What may be refused comes last, so that a long search is not lost.
     if out is not None:
         featurewright.save(model, out)
     if report is not None:
         write_report(model, report, model_file=out.name if out else "features.fw")
-    summary = summarize(model)
+    summary = summarize(model, training.y)
     if as_json:
         print_json({**slim(summary), "files": [str(path) for path in outputs]})
     elif not quiet:
-        display.show_result(Console(), summary)
+        display.show(Console(), result_blocks(summary))
     if sql is not None:
         write_text(sql, write_sql(model, "my_table", dialect))
     if not quiet and not as_json:

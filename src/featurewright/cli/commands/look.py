@@ -34,11 +34,11 @@ REPORT_EXAMPLES = ("featurewright report features.fw -o report.html",)
 
 @ending_well
 def inspect(model: Model, as_json: Json = False, debug: Debug = False) -> None:
-    """Show what a model holds: formulas, gains, every method that was tried."""
+    """Show what a model holds: formulas, gains, scores by number of formulas, methods tried."""
     from rich.console import Console
 
     from featurewright.cli import display
-    from featurewright.report import summarize
+    from featurewright.report import summarize, text
 
     fitted = load_model(model)
     console = Console()
@@ -47,10 +47,9 @@ def inspect(model: Model, as_json: Json = False, debug: Debug = False) -> None:
         if as_json:
             print_json(slim(summary))
             return
-        display.show_lines(console, display.plain(summary["verdict"]["sentence"], 400, "bold"))
-        display.show_estimators(console, summary)
-        display.show_features(console, summary)
+        display.show(console, text.inspection_blocks(summary))
         display.show_history(console, summary)
+        display.show(console, text.left_out_blocks(summary))
         return
     described = _described(fitted)
     if as_json:
@@ -159,8 +158,8 @@ def methods(as_json: Json = False, debug: Debug = False) -> None:
     console.print(table)
     console.print(
         display.plain(
-            "`featurewright fit` tries those that give formulas within its time and keeps what "
-            "helps; --methods all tries every one, --methods forest,batch these two.",
+            "`featurewright fit` tries those that give formulas and keeps what helps; "
+            " --methods all tries every one, --methods forest,batch these two.",
             300,
         )
     )

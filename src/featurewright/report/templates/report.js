@@ -78,6 +78,42 @@
     filter();
   }
 
+  // Formulas that are wider than their place are shown as text, which wraps.
+  function fit() {
+    for (const formula of document.querySelectorAll(".formula")) {
+      const drawn = formula.querySelector("div");
+      if (!drawn || !formula.querySelector(".text")) continue;
+      formula.classList.remove("too-wide");
+      formula.classList.toggle("too-wide", drawn.scrollWidth > drawn.clientWidth + 1);
+    }
+  }
+  window.addEventListener("resize", fit);
+  fit();
+
+  // The front: a number, or its point, shows as many formulas.
+  const numbers = Array.from(document.querySelectorAll(".front button"));
+  const listed = Array.from(document.querySelectorAll("#front-formulas > li"));
+  function show(chosen) {
+    for (const number of numbers) number.setAttribute("aria-pressed", String(number === chosen));
+    document.getElementById("front-told").textContent = chosen.dataset.told;
+    listed.forEach(function (item, index) { item.hidden = index >= Number(chosen.dataset.count); });
+    fit();
+  }
+  numbers.forEach(function (number, index) {
+    number.addEventListener("click", function () { show(number); });
+    number.addEventListener("keydown", function (event) {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      const next = step && numbers[index + step];
+      if (!next) return;
+      event.preventDefault();
+      next.focus();
+      show(next);
+    });
+  });
+  for (const point of document.querySelectorAll(".front g[data-point]")) {
+    point.addEventListener("click", function () { show(numbers[Number(point.dataset.point)]); });
+  }
+
   for (const snippet of document.querySelectorAll("pre")) {
     if (!navigator.clipboard) break;
     const copy = document.createElement("button");

@@ -1,0 +1,144 @@
+"""The plot of `front_`, in scikit-learn's manner: made from an estimator, drawn with `plot`."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from featurewright.auto.features import AutoFeatures
+from featurewright.paths.displays import load_pyplot
+
+Numbers = NDArray[np.float64]
+
+
+class FrontDisplay:
+    """Held-out score against the number of formulas.
+
+    Parameters
+    ----------
+    n_formulas : ndarray of shape (n_points,)
+        Numbers of formulas, 1 or more.
+    scores : ndarray of shape (n_points,)
+        Mean held-out score with as many formulas.
+    errors : ndarray of shape (n_points,)
+        Standard errors of the scores.
+    baseline : float
+        Mean held-out score of the original columns alone.
+    chosen : int or None, default=None
+        The number of formulas that was chosen; None where something else was.
+    score_name : str, default="score"
+        What is measured.
+
+    Attributes
+    ----------
+    ax_ : Axes
+        Where it is drawn.
+    figure_ : Figure
+        The figure it is part of.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import numpy as np
+    >>> from featurewright import AutoFeatures, FrontDisplay
+    >>> X = np.random.default_rng(0).normal(size=(300, 4))
+    >>> y = X[:, 0] * X[:, 1] > 0
+    >>> auto = AutoFeatures(methods="batch", effort="quick", random_state=0).fit(X, y)
+    >>> display = FrontDisplay.from_estimator(auto)
+    >>> int(display.n_formulas[0]), bool(display.scores[0] > display.baseline)
+    (1, True)
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        n_formulas: NDArray[np.int64],
+        scores: Numbers,
+        errors: Numbers,
+        baseline: float,
+        *,
+        chosen: int | None = None,
+        score_name: str = "score",
+    ) -> None:
+        self.n_formulas = n_formulas
+        self.scores = scores
+        self.errors = errors
+        self.baseline = baseline
+        self.chosen = chosen
+        self.score_name = score_name
+
+    @classmethod
+    def from_estimator(cls, estimator: AutoFeatures, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the front of a search.
+
+        Parameters
+        ----------
+        estimator : AutoFeatures
+            Fitted, with a method that gives formulas.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs
+            Passed to the axes' `errorbar`.
+
+        Returns
+        -------
+        FrontDisplay
+            What was drawn.
+        """
+        check_is_fitted(estimator)
+        points = getattr(estimator, "front_", [])
+        if len(points) < 2:
+            raise ValueError(
+                "The search compared no numbers of formulas, so there is no front to draw: fit "
+                "it with a method that gives formulas, as methods='readable' does."
+            )
+        # Errors are negated in scorers, and shown as they are.
+        name = str(estimator.scoring_)
+        sign = -1.0 if name.startswith("neg_") else 1.0
+        with_formulas = points[1:]
+        return cls(
+            np.array([point["n_formulas"] for point in with_formulas]),
+            np.array([sign * point["score"] for point in with_formulas]),
+            np.array([point["score_std"] for point in with_formulas]),
+            sign * points[0]["score"],
+            chosen=next((p["n_formulas"] for p in with_formulas if p["chosen"]), None),
+            score_name=name.removeprefix("neg_").replace("_", " "),
+        ).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the front.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs
+            Passed to the axes' `errorbar`.
+
+        Returns
+        -------
+        FrontDisplay
+            This display, with `ax_` and `figure_`.
+        """
+        self.ax_ = load_pyplot().subplots()[1] if ax is None else ax
+        self.figure_ = self.ax_.figure
+        style = {"marker": "o", "capsize": 3, **kwargs}
+        self.ax_.errorbar(self.n_formulas, self.scores, self.errors, **style)
+        self.ax_.axhline(self.baseline, linestyle="--", color="grey", label="original columns")
+        if self.chosen is not None:
+            at = int(np.flatnonzero(self.n_formulas == self.chosen)[0])
+            mark = {"marker": "o", "s": 160, "facecolors": "none", "edgecolors": "black"}
+            label = f"chosen: {self.chosen}"
+            self.ax_.scatter([self.chosen], [self.scores[at]], zorder=3, label=label, **mark)
+        self.ax_.set_xscale("log")
+        self.ax_.set_xticks(self.n_formulas, [str(number) for number in self.n_formulas])
+        self.ax_.minorticks_off()
+        self.ax_.set(xlabel="formulas", ylabel=f"held-out {self.score_name}")
+        self.ax_.legend()
+        return self
