@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from featurewright.auto.candidates import ORIGINAL, Candidate
+from featurewright.auto.candidates import ORIGINAL, Candidate, Order
 from featurewright.auto.choice import (
     PROVED,
     SURE,
@@ -119,12 +119,18 @@ class Leaderboard:
         return [c for c in self.records[label].candidates if self.n_scores(c) == n_folds]
 
     def finished(self) -> list[Candidate]:
-        """Return all candidates that have been scored on all folds."""
+        """Return the candidates that may be chosen: they have been scored on all folds.
+
+        Where the formulas of all methods are in one order, those of one method are not chosen.
+        """
         n_folds = self.n_folds
+        all_formulas = any(block.order is Order.JOINT for c in self.scores for block in c.blocks)
         return [
             candidate
             for candidate, found in self.scores.items()
-            if candidate != ORIGINAL and len(found) == n_folds
+            if candidate != ORIGINAL
+            and len(found) == n_folds
+            and not (all_formulas and any(b.order is Order.RESIDUAL for b in candidate.blocks))
         ]
 
     def gains(self, candidate: Candidate) -> NDArray[np.float64]:

@@ -474,11 +474,13 @@ class Search:
             return
         best = board.best(board.finished())
         able = [m for m in board.records if m != ORIGINAL.label and board.complete(m)]
+        eligible = board.finished()
         while best is not None and len(best.blocks) < _MAX_BLOCKS:
             others = [
                 found
                 for method in able
-                if may_join(method, best.methods) and (found := board.best(board.complete(method)))
+                if may_join(method, best.methods)
+                and (found := board.best(c for c in board.complete(method) if c in eligible))
             ]
             trials = []
             for other in sorted(others, key=board.mean_gain, reverse=True):
