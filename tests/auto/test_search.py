@@ -127,7 +127,7 @@ def test_stages_have_more_rows_and_fewer_methods(monkeypatch):
         return found
 
     monkeypatch.setattr(Search, "_make_fold", noted)
-    auto = quick(methods=["batch", "votes", "recursive"]).fit(LARGE, LARGE_PRODUCT)
+    auto = quick(methods=["batch", "scores", "paths"]).fit(LARGE, LARGE_PRODUCT)
     assert rows == [1000, 2500, 2500, 2500]
     by_method = {result["method"]: result for result in auto.results_}
     assert auto.best_method_ == "batch"
