@@ -158,16 +158,21 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
             Claim(
                 "constructive",
                 f"Construction lowers the error of {learners}",
-                rf"- {name}: construction is {COUNTS}",
+                rf"- {re.escape(names)}: {COUNTS}",
                 improves,
                 IN_COUNTS,
             )
-            for name, learners in (
-                ("tree", "single trees"),
-                ("RF", "random forests"),
-                ("ET", "Extra-Trees"),
-                ("stumps", "boosted stumps"),
-                ("depth 3", "boosted trees of depth 3"),
+            for names, learners in (
+                ("tree + look-ahead beside tree", "single trees"),
+                ("RF + random beside RF", "random forests"),
+                ("ET + random beside ET", "Extra-Trees"),
+                ("stumps + random beside stumps", "boosted stumps"),
+                (
+                    "stumps + random, 0.1n beside stumps",
+                    "boosted stumps with a tenth of a formula per column",
+                ),
+                ("depth 3 + random beside depth 3", "boosted trees of depth 3"),
+                ("depth 5 + random beside depth 5", "boosted trees of depth 5"),
             )
         ),
         *(
@@ -224,6 +229,21 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
                 ("boosted stumps", "boosted stumps"),
             )
         ),
+        *(
+            Claim(
+                "ensemble_size",
+                f"Construction lowers the error of {learners} of ten trees",
+                rf"^- {name}: construction is [^;]*; {COUNTS} with 10 trees",
+                improves,
+                IN_COUNTS,
+            )
+            for name, learners in (
+                ("forest", "forests"),
+                ("Extra-Trees", "Extra-Trees"),
+                ("stumps", "boosted stumps"),
+                ("boosting, depth 3", "boosting"),
+            )
+        ),
         Claim(
             "paths",
             "Paths help a linear SVM",
@@ -258,8 +278,15 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
                 ("FCT columns beat the original ones", "FCT against original"),
                 ("FCT columns beat TFC's", "FCT against TFC"),
                 ("Learned weights help FCTree", "FCTree against FCTree without weighting"),
-                ("FCTree itself beats an SVM", "FCTree itself against SVM on original"),
+                (
+                    "FCTree itself beats an SVM by its labels",
+                    "FCTree itself against SVM on original",
+                ),
             )
+        ),
+        fct(
+            "FCTree itself beats an SVM by its margins, skewed",
+            "FCTree itself against SVM by margins on original, skewed",
         ),
         Claim(
             "fctree",
