@@ -178,6 +178,65 @@ def default_sentence(cells: Cells, store: Store, sets: Any) -> str:
     return "\n".join(parts)
 
 
+def agreement_sentence(cells: Cells, store: Store, sets: Any) -> str:
+    """Say whether splits of the training rows are for the form that was picked before."""
+    parts = []
+    for label, words in (
+        ("(a) project after", "projecting after the choice of columns"),
+        ("(b) w as fitted", "weights as fitted"),
+        ("(a), (b) as it was", "both, as the default was before,"),
+    ):
+        found = [mean_and_error(difference(cells, store, name, (label, "base"))) for name in sets]
+        found = [pair for pair in found if np.isfinite(pair[0])]
+        higher = sum(mean > 0 for mean, _ in found)
+        clear = [sum(s * mean > 2 * error for mean, error in found) for s in (1, -1)]
+        parts.append(
+            f"with {words} the loss is higher on {higher} of {len(found)} sets (beyond two "
+            f"standard errors higher on {clear[0]}, lower on {clear[1]})"
+        )
+    return "; ".join(parts)
+
+
+def few_splits(cells: Cells, store: Store, sets: Any) -> str:
+    """Name the sets of which not all splits are done; empty if there are none."""
+    counts = {}
+    for name in sets:
+        for label in ("default", "base"):
+            found = column(store, cells[label, name], "error")
+            if (done := int(np.isfinite(found).sum())) < len(found):
+                counts[name] = min(done, counts.get(name, done))
+    if not counts:
+        return ""
+    told = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return f" Not all splits are done ({told}): a standard error of two or three says little."
+
+
+def reasons(cells: Cells, store: Store, sets: Any) -> str:
+    """Say of each set on which recursions do not lower the loss what is known."""
+    lines = []
+    for name in sets:
+        mean, error = mean_and_error(difference(cells, store, name, ("default", "no recursion")))
+        if not mean >= 0:
+            continue
+        chosen = column(store, cells["default", name], "recursions")
+        told = f"- {name}: {signed(difference(cells, store, name, ('default', 'no recursion')))}"
+        if np.nanmax(chosen) == 0:
+            told += ": none is chosen in any split, so both are the same but for drawn folds"
+        elif np.isnan(error):
+            told += " on one split, which says little"
+        elif mean <= 2 * error:
+            told += ", within two standard errors of no difference"
+        else:
+            told += ": recursions that training rows are for do not help new rows"
+        inner = difference(cells, store, name, ("base", "original"))
+        if np.isfinite(inner).any():
+            told += f"; one recursion on splits of training rows: {signed(inner)}"
+        lines.append(f"{told}.")
+    if not lines:
+        return ""
+    return "\n".join(["Where recursions do not lower the loss of the default:\n", *lines])
+
+
 def report(cells: Cells, store: Store, options: argparse.Namespace) -> str:
     """Write everything as Markdown."""
     used = sizes_sentence(QUICK, options, FULL_SPLITS)
@@ -185,7 +244,7 @@ def report(cells: Cells, store: Store, options: argparse.Namespace) -> str:
 
 Log loss on held-out rows (lower is better), splits of 3:2; differences are paired by split, mean ±
 standard error over splits. One linear SVM per class. {used}. Rows of cut sets are drawn once with
-seed 0; of olivetti_faces the first ten people are taken.
+seed 0; of olivetti_faces the first ten people are taken.{few_splits(cells, store, options.sets)}
 
 ## The choice of the default
 
@@ -197,14 +256,17 @@ sizes; the other rows change what they name.
 
 {forms_table(cells, store, options.sets)}
 
+`project="first"` and `normalize="unit"` became the default after test rows of the splits of the
+next table had been seen. The splits of this table lie inside training rows and check that choice:
+{agreement_sentence(cells, store, options.sets)}.
+
 ## The default beside the original columns
 
 Other splits, of all rows, which include those of the table above: the form of a recursion was
-chosen with some of the rows that are held out here. The default chooses the number
-of recursions on training rows, and may choose none. "Published" calibrates members on rows that the
-transformation has seen, each on a
-third of them. "No recursion" is the default's own calibration of the original columns. Sizes are
-those of `keep="auto"`, except on {", ".join(WIDE)}, which has too many columns for them:
+chosen with rows that are held out here. The default chooses the number of recursions on training
+rows, and may choose none. "Published" calibrates members on rows that the transformation has seen,
+each on a third of them. "No recursion" is the default's own calibration of the original columns.
+Sizes are those of `keep="auto"`, except on {", ".join(WIDE)}, which has too many columns for them:
 `keep="published"`.
 
 {default_table(cells, store, options.sets)}
@@ -214,6 +276,8 @@ those of `keep="auto"`, except on {", ".join(WIDE)}, which has too many columns 
 The difference to "original, published" is what a user gains by the default; the difference to "no
 recursion" is the part of it that comes from recursions. The rest comes from the calibration: one
 sigmoid, fitted to pooled decision values of held-out rows, in place of the mean of three.
+
+{reasons(cells, store, options.sets)}
 """
 
 

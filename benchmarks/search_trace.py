@@ -64,7 +64,12 @@ def rows_of_node(seed: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     X = rng.uniform(-2, 2, size=(ROWS, 2))
     a, b = X.T
-    return X, a * b + b + rng.normal(0, 0.3, ROWS) > 0
+    return X, made_by(a, b) + rng.normal(0, 0.3, ROWS) > 0
+
+
+def made_by(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the formula behind the classes."""
+    return a * b + b
 
 
 def entropy(counts: np.ndarray) -> np.ndarray:
@@ -246,7 +251,8 @@ green; where no rounded box is green, the best one is of an earlier step.
 
 {trace_table(search, steps)}
 
-After {n_scored} scores this round has found {search.formula(last.program)}, {last.score:.3f}.
+After {n_scored} scores this round has found {search.formula(last.program)}, {last.score:.3f};
+the formula behind the classes scores {score(made_by(*search.X.T), search.y):.3f}.
 
 ## The library's own search
 
