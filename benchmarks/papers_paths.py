@@ -124,7 +124,11 @@ def report(figures: Figures, options: argparse.Namespace) -> str:
         names = figures.done("uci")
         found = [figures.compare(name, "accuracy", "paths", "original") for name in names]
         picture = shown(image(options, "machines"), "accuracy of the linear machine")
-        line = f"By accuracy paths are {tally(found)} on {len(names)} sets (published: a picture)."
+        line = (
+            f"By accuracy paths are {tally(found)} on {len(names)} sets (published: a picture). C "
+            "is the one of the table above, the least with the largest area under the curve: a "
+            "machine with so small a C may rank rows well and still give most of them one label."
+        )
         return f"{pair_table(figures, ('accuracy',))}\n\n{picture}\n\n{line}"
 
     def sizes() -> str:
