@@ -60,6 +60,7 @@ PEERS = {"tree": "DecisionTree", "RF": "RandomForest", "ET": "ExtraTrees"}
 GINI = "ours with Gini"  # scikit-learn's criterion; ours, and the published, is another
 SMALL_ROWS = 3000
 SMALL_SPLITS, LARGE_SPLITS = 50, 10  # of the publication
+FEW_SPLITS = 10  # below which counting mistakes may tell more of the noise than splits do
 CHANCE = 0.023  # of being above by two standard errors where nothing differs
 
 
@@ -112,13 +113,13 @@ class Table:
         errors = self.get(label, name)
         errors = errors[np.isfinite(errors)]
         of_splits = mean_and_error(errors)[1]
-        if len(errors) >= 3:
+        if len(errors) >= FEW_SPLITS:
             return of_splits
         if len(errors) == 0:
             return np.nan
         share = max(errors.mean(), 0.1) / 100
         counting = 100 * float(np.sqrt(share / np.nansum(self.test_rows[label, name])))
-        # Two splits tell little of what training rows change, but may tell more than counts.
+        # Three splits with as many mistakes each seem to have no noise at all.
         return max(counting, float(np.nan_to_num(of_splits)))
 
     def table_noise(self, label: str, name: str) -> float:

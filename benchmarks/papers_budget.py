@@ -170,8 +170,9 @@ def as_published(label: str, letter: str, means: dict[str, float]) -> str:
     if label == "Extra-Trees":
         best = float(min(means, key=means.__getitem__)[2:].removesuffix("n"))
         return f" Published: best between 0.1n and 10n; here {'so' if best <= 10 else 'not so'}."
-    helps = steps[0] < 1.0
-    return f" Published: the smallest K helps; here {'so' if helps else 'not so'}."
+    helps = steps[0] < 1 / CLOSE
+    more = " (as many rounds as published: [constructive](constructive.md), 0.1n)"
+    return f" Published: the smallest K helps; here {'so' if helps else 'not so'}{more}."
 
 
 def report(cells: dict, store: Store, options: argparse.Namespace) -> str:

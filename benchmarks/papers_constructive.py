@@ -17,6 +17,7 @@ import argparse
 
 import table_noise
 from constructive_tables import (
+    FEW_SPLITS,
     LARGE_SPLITS,
     PEERS,
     PUBLISHED,
@@ -148,10 +149,9 @@ What construction adds to the error, in points (below 0: it helps):
 {effect_table(table, options)}
 
 Within noise: closer than two standard errors (of the paired splits; of counting mistakes where
-there are fewer than three splits, or of two splits if that is more). The published figures' own
-noise is not known; it is taken to be what ours would be with as many splits as theirs.{
-        table_sentence(table, options)
-    }
+there are fewer than three; beside the published figures, the larger of both where there are fewer
+than {FEW_SPLITS} splits). The published figures' own noise is not known; it is taken to be what
+ours would be with as many splits as theirs.{table_sentence(table, options)}
 
 {lines}
 {worse_ones(table, options)}"""
