@@ -99,7 +99,7 @@ def make_features(kind: str, n_jobs: int) -> Any:
     if kind == "original":
         return None
     if kind == "TFC":
-        return published("tfc", include_original=False, random_state=TREE_SEED, n_jobs=n_jobs)
+        return published("tfc", random_state=TREE_SEED, n_jobs=n_jobs)
     if kind == "unweighted":
         return published("fctree_unweighted", random_state=TREE_SEED)
     _, _, budget = kind.partition(" ")
