@@ -60,6 +60,7 @@ PEERS = {"tree": "DecisionTree", "RF": "RandomForest", "ET": "ExtraTrees"}
 GINI = "ours with Gini"  # scikit-learn's criterion; ours, and the published, is another
 SMALL_ROWS = 3000
 SMALL_SPLITS, LARGE_SPLITS = 50, 10  # of the publication
+FEW_SPLITS = 10  # below which counting mistakes may tell more of the noise than splits do
 CHANCE = 0.023  # of being above by two standard errors where nothing differs
 
 
@@ -71,6 +72,11 @@ def peer_of(label: str) -> str:
 def gini_of(label: str) -> str:
     """Name our learner with the criterion of scikit-learn's."""
     return f"{label}, {GINI}"
+
+
+def learner_of(label: str) -> str:
+    """Name the published learner that a row, or a peer of it, stands beside."""
+    return label if label in PUBLISHED else label.split(",", 1)[0]
 
 
 def n_splits(name: str, small: int, large: int) -> int:
@@ -103,19 +109,22 @@ class Table:
         return np.array([mean_and_error(self.get(label, name))[0] for name in names])
 
     def noise(self, label: str, name: str) -> float:
-        """Return the standard error of a cell: of its splits, or of counting mistakes."""
+        """Return the standard error of a cell: of its splits, or of counting if they are few."""
         errors = self.get(label, name)
         errors = errors[np.isfinite(errors)]
-        if len(errors) >= 3:
-            return mean_and_error(errors)[1]
+        of_splits = mean_and_error(errors)[1]
+        if len(errors) >= FEW_SPLITS:
+            return of_splits
         if len(errors) == 0:
             return np.nan
         share = max(errors.mean(), 0.1) / 100
-        return 100 * float(np.sqrt(share / np.nansum(self.test_rows[label, name])))
+        counting = 100 * float(np.sqrt(share / np.nansum(self.test_rows[label, name])))
+        # Three splits with as many mistakes each seem to have no noise at all.
+        return max(counting, float(np.nan_to_num(of_splits)))
 
     def table_noise(self, label: str, name: str) -> float:
         """Return by how much an error varies with the table of an artificial set, else 0."""
-        spread = self.spreads.get((label.split(",", 1)[0], name.removesuffix(FRESH)), 0.0)
+        spread = self.spreads.get((learner_of(label), name.removesuffix(FRESH)), 0.0)
         rows = self.test_rows.get((label, name), np.array([np.nan]))
         return float(np.nan_to_num(spread / np.sqrt(np.nanmax(rows)))) if spread else 0.0
 
@@ -131,7 +140,7 @@ class Table:
         of_splits = noise_of_both(self.noise(label, name), int(np.isfinite(errors).sum()), theirs)
         n_tables = 1 if name.endswith(FRESH) else 2
         of_tables = np.sqrt(n_tables) * self.table_noise(label, name)
-        difference = mean_and_error(errors)[0] - published(label.split(",", 1)[0], name)
+        difference = mean_and_error(errors)[0] - published(learner_of(label), name)
         return difference, float(np.hypot(of_splits, of_tables))
 
     def against_published(self, label: str, name: str) -> str:
@@ -196,11 +205,14 @@ def sentences(table: Table, options: argparse.Namespace) -> list[str]:
         ours = {name: found for name, found in ours.items() if found}
         wins = [n for n in ours if published(constructed, n) < published(plain, n)]
         missed = [title(name) for name in wins if ours[name] == "loss"]
-        lines.append(
-            f"{constructed} beside {plain}: {tally(ours.values())} on {len(ours)} sets; where the "
-            f"published construction wins ({len(wins)}), ours is "
+        beside_wins = (
+            f"; where the published construction wins ({len(wins)}), ours is "
             f"{tally(ours[name] for name in wins)}"
-            + (f" (worse: {', '.join(missed)}). " if missed else ". ")
+            + (f" (worse: {', '.join(missed)})" if missed else "")
+        )
+        lines.append(
+            f"{constructed} beside {plain}: {tally(ours.values())} on {len(ours)} sets"
+            f"{'' if constructed == FEW else beside_wins}. "
             + wilcoxon_sentence(table.means(constructed, names), table.means(plain, names))
         )
     beside = {(a, n): table.against_published(a, n) for a in options.learners for n in names}

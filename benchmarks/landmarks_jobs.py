@@ -8,17 +8,20 @@ import numpy as np
 from landmarks_published import METHODS
 from runner import Settings, Store, column
 
+from featurewright.publications import PUBLISHED as PUBLICATIONS
+
 Cells = dict[tuple[str, ...], list[Settings]]
 
 
 def params_of(label: str, **kernel: Any) -> dict[str, Any]:
-    """Return the parameters of a row of the tables."""
-    method = METHODS[label.removesuffix(" + K")]
-    if label.endswith(" + K") or method == "kernel_only":
-        return {"method": method, **kernel}
-    plain: dict[str, Any] = {"method": method, "n_landmarks": 0}
+    """Return the parameters of a row of the tables: the published ones, with a kernel or plain."""
+    ensemble = label.removesuffix(" + K")
+    settings = PUBLICATIONS[METHODS[ensemble]].settings
+    if label.endswith(" + K") or ensemble == "kernel only":
+        return settings | kernel
+    plain = settings | {"n_landmarks": 0}
     # The plain AdaBoost.M1 is one run of all its trees.
-    return plain | {"n_runs": 1} if method == "adaboost" else plain
+    return plain | {"n_runs": 1} if ensemble == "AdaBoost.M1" else plain
 
 
 def job(name: str, split: int, params: dict[str, Any], n_jobs: int) -> Settings:

@@ -26,12 +26,13 @@ PUBLISHED = {
     "forest + K": (12.1, 29.9, 24.7, 35.3, 23.1, 17.8, 1.5, 1.6, 3.9, 5.5, 22.3, 2.7, 10.5),
     "forest": (13.4, 26.5, 24.1, 35.7, 22.2, 17.9, 1.6, 6.9, 3.6, 5.3, 22.4, 4.8, 11.5),
 }
+# Names of the ensembles in `featurewright.publications`, which has their settings.
 METHODS = {
     "kernel only": "kernel_only",
-    "subspace": "random_subspace",
-    "bagging": "bagging",
-    "AdaBoost.M1": "adaboost",
-    "forest": "random_forest",
+    "subspace": "kernel_subspace",
+    "bagging": "kernel_bagging",
+    "AdaBoost.M1": "kernel_adaboost",
+    "forest": "kernel_forest",
 }
 PAIRS = tuple(label for label in METHODS if label in PUBLISHED and f"{label} + K" in PUBLISHED)
 # Boundary: concept, whether x is turned into 1 - x, kernel; published errors with and without K of

@@ -20,7 +20,9 @@ from landmarks_published import PUBLISHED, SETS, WIDTHS, published_splits
 from runner import NO_VALUE, Store, markdown_table, mean_and_error, show, tally
 from significance import beside_published, noise_of_both, t_test
 
-LANDMARKS = 10
+from featurewright.publications import PUBLISHED as PUBLICATIONS
+
+LANDMARKS = PUBLICATIONS["kernel_subspace"].settings["n_landmarks"]
 ESTIMATORS = {
     "C4.5": C45,
     "C4.5, drawn": SubspaceC45,

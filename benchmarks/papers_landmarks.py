@@ -97,8 +97,7 @@ def work(settings: Settings) -> Values:
     else:
         dataset = load(f"raetsch_{name}")
         train, test = raetsch_split(dataset, split)
-    # The published widths are for the columns as they are.
-    params = {"scale": False} | settings["params"]
+    params = dict(settings["params"])
     if params.get("kernel") in FUNCTIONS:
         params["kernel"] = FUNCTIONS[params["kernel"]]
     if params.get("estimator") in ESTIMATORS:

@@ -58,13 +58,16 @@ from runner import (
     tally,
 )
 
+from featurewright.publications import PUBLISHED as PUBLICATIONS
+
 CURVE_ROWS = (125, 250, 500, 1000, 2000)
 NOISE_REPETITIONS = 5  # at least: folds of 21 rows say little
 
 
 def plan(options: argparse.Namespace) -> Cells:
     """List the jobs of every cell of the tables."""
-    trees = {"n_estimators": options.trees}
+    published = PUBLICATIONS["forest_paths"].settings
+    trees = published | {"n_estimators": options.trees}
     common = {"family": "ForestPathEncoder", "n_jobs": options.jobs}
     every = range(FOLDS * options.repetitions)
 
@@ -79,13 +82,12 @@ def plan(options: argparse.Namespace) -> Cells:
         splits = range(FOLDS * max(options.repetitions, NOISE_REPETITIONS))
         cells["noise", share] = jobs("noise", "sonar", splits, noise=share)
     for name in options.label_sets:
-        params = {"n_estimators": options.label_trees}
+        params = published | {"n_estimators": options.label_trees}
         cells["labels", name] = jobs("labels", name, [0], max_rows=None, params=params)
     for name in options.sets:
         cells["uci", name] = jobs("uci", name, every)
     for name in options.sets:
-        auto = {"n_estimators": "auto"}
-        cells["size", name] = jobs("size", name, range(options.size_folds), params=auto)
+        cells["size", name] = jobs("size", name, range(options.size_folds), params=published)
     return cells
 
 
@@ -122,7 +124,11 @@ def report(figures: Figures, options: argparse.Namespace) -> str:
         names = figures.done("uci")
         found = [figures.compare(name, "accuracy", "paths", "original") for name in names]
         picture = shown(image(options, "machines"), "accuracy of the linear machine")
-        line = f"By accuracy paths are {tally(found)} on {len(names)} sets (published: a picture)."
+        line = (
+            f"By accuracy paths are {tally(found)} on {len(names)} sets (published: a picture). C "
+            "is the one of the table above, the least with the largest area under the curve: a "
+            "machine with so small a C may rank rows well and still give most of them one label."
+        )
         return f"{pair_table(figures, ('accuracy',))}\n\n{picture}\n\n{line}"
 
     def sizes() -> str:

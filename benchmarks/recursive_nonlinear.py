@@ -12,20 +12,18 @@ import time
 from typing import Any
 
 import numpy as np
-from data import present
-from pages import add_size_options, settle_page
-from recursive_variants import difference, rows_of, signed
-from runner import (
-    Settings,
-    Store,
-    Values,
-    add_common_options,
-    column,
-    finish,
-    markdown_table,
-    run,
-    show,
+from recursive_runs import (
+    ALL_ROWS,
+    Cells,
+    difference,
+    jobs_of,
+    run_program,
+    signed,
+    sizes_sentence,
 )
+from recursive_tables import RST
+from recursive_variants import rows_of
+from runner import Settings, Store, Values, column, markdown_table, show
 from threadpoolctl import threadpool_limits
 
 from featurewright import (
@@ -67,7 +65,7 @@ def work(job: Settings) -> Values:
     params, seed = job["params"], job["split"]
     X, y, Z, truth = rows_of(job["set"], params["rows"], seed, "outer")
     model = RecursiveSelectiveClassifier(
-        n_recursions=params["recursions"], keep="published", n_jobs=job["n_jobs"], random_state=seed
+        n_recursions=params["recursions"], keep=RST["keep"], n_jobs=job["n_jobs"], random_state=seed
     )
     with threadpool_limits(job["n_jobs"]):
         started = time.perf_counter()
@@ -78,28 +76,19 @@ def work(job: Settings) -> Values:
     return {"error": loss, "fit_seconds": seconds}
 
 
-def plan(options: argparse.Namespace) -> dict[tuple[str, str], list[Settings]]:
+def plan(options: argparse.Namespace) -> Cells:
     """List the runs of all cells."""
     cells = {}
     for name in options.sets:
-        rows, splits = (10**9, FULL_SPLITS) if options.full else QUICK[name]
+        rows, splits = (ALL_ROWS, FULL_SPLITS) if options.full else QUICK[name]
         for columns in COLUMNS:
             for recursions in RECURSIONS:
-                cells[f"{columns} {recursions}", name] = [
-                    {
-                        "set": name,
-                        "family": "RecursiveSelective",
-                        "params": {"columns": columns, "recursions": recursions, "rows": rows},
-                        "split": split,
-                        "holdout": "3:2",
-                        "n_jobs": options.jobs,
-                    }
-                    for split in range(splits)
-                ]
+                params = {"columns": columns, "recursions": recursions, "rows": rows}
+                cells[f"{columns} {recursions}", name] = jobs_of(name, params, splits, options.jobs)
     return cells
 
 
-def losses_table(cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any) -> str:
+def losses_table(cells: Cells, store: Store, sets: Any) -> str:
     """Lay out the losses without and with a recursion, and what each step changes."""
     rows = []
     for name in sets:
@@ -118,12 +107,9 @@ def losses_table(cells: dict[tuple[str, str], list[Settings]], store: Store, set
     return markdown_table([*head, "one less original columns, none"], rows)
 
 
-def report(
-    cells: dict[tuple[str, str], list[Settings]], store: Store, options: argparse.Namespace
-) -> str:
+def report(cells: Cells, store: Store, options: argparse.Namespace) -> str:
     """Write everything as Markdown."""
-    sizes = ", ".join(f"{name} {QUICK[name][0]} × {QUICK[name][1]}" for name in options.sets)
-    used = f"all rows, {FULL_SPLITS} splits" if options.full else f"rows × splits: {sizes}"
+    used = sizes_sentence(QUICK, options, FULL_SPLITS)
     return f"""# Recursions over paths and landmarks
 
 Log loss on held-out rows (lower is better), splits of 3:2, differences paired by split, mean ±
@@ -140,23 +126,8 @@ similarities to {N_LANDMARKS} training rows (all of them where there are fewer).
 
 def main() -> None:
     """Run and report."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_size_options(parser, "the short run", f"all rows and {FULL_SPLITS} splits: many hours")
-    parser.add_argument(
-        "--sets", nargs="+", metavar="SET", default=list(QUICK), choices=tuple(QUICK)
-    )
-    add_common_options(parser)
-    options = parser.parse_args()
-    settle_page(options, "recursive_nonlinear")
-    options.sets, missing = present(options.sets)
-    store = Store("recursive_nonlinear", options.reuse)
-    cells = plan(options)
-    # By split, so that a run that is stopped has something of every cell.
-    every = sorted((job for jobs in cells.values() for job in jobs), key=lambda job: job["split"])
-    left = run(store, every, max_minutes=options.max_minutes, work=work)
-    finish(report(cells, store, options), missing + left, options.write, store, options.size)
+    names = "recursive_nonlinear", "recursive_nonlinear"
+    run_program(names, __doc__, (tuple(QUICK), FULL_SPLITS), plan=plan, work=work, report=report)
 
 
 if __name__ == "__main__":

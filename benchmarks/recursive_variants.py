@@ -13,21 +13,19 @@ import time
 from typing import Any
 
 import numpy as np
-from data import load, present
-from pages import add_size_options, settle_page
-from runner import (
-    Settings,
-    Store,
-    Values,
-    add_common_options,
-    column,
-    finish,
-    markdown_table,
-    mean_and_error,
-    run,
-    show,
+from recursive_runs import (
+    ALL_ROWS,
+    Cells,
+    difference,
+    draw_rows,
+    jobs_of,
+    part_rows,
+    run_program,
+    signed,
+    sizes_sentence,
 )
-from sklearn.model_selection import train_test_split
+from recursive_tables import RST
+from runner import Settings, Store, Values, column, markdown_table, mean_and_error, show
 from threadpoolctl import threadpool_limits
 
 from featurewright import RecursiveSelectiveClassifier
@@ -45,49 +43,31 @@ QUICK = {
     "mnist": (500, 5),
 }
 FULL_SPLITS = 10
-# What the others change one thing of.
-BASE = {
-    "project": "first",
-    "normalize": "unit",
-    "ranking": "class",
-    "scale": "auto",
-    "keep": "published",
-}
+# What the others change one thing of: published but for the ranking and the scale.
+BASE = {name: RST[name] for name in ("project", "normalize", "keep")}
+BASE |= {"ranking": "class", "scale": "auto"}
 CHANGES: dict[str, dict[str, Any]] = {
     "(a) project after": {"project": "after"},
     "(b) w as fitted": {"normalize": None},
     "(b) largest entry 1": {"normalize": "max"},
-    "(c) one scale": {"scale": "table"},
-    "(d) shared ranking": {"ranking": "shared"},
+    "(c) one scale": {"scale": RST["scale"]},
+    "(d) shared ranking": {"ranking": RST["ranking"]},
     "(f) seven eighths less two": {"keep": "auto"},
     "(a), (b) as it was": {"project": "after", "normalize": None},
 }
 # Too many columns for schedules that the number of rows does not limit.
 WIDE = ("olivetti_faces",)
 ORIGINAL = {"n_recursions": 0}
-PUBLISHED = {"calibration": "published"}
+PUBLISHED = {"calibration": RST["calibration"]}
 
 
 def rows_of(name: str, n_rows: int, seed: int, part: str) -> tuple[np.ndarray, ...]:
     """Draw rows and split them 3:2, all of them or the training rows of the first split."""
-    dataset = load(name)
-    y = np.unique(dataset.y, return_inverse=True)[1]
-    rows = np.arange(len(y))
-    if n_rows < len(y):
-        # The faces are sorted by person: their first rows are whole classes.
-        if name != "olivetti_faces":
-            rows = np.random.RandomState(0).permutation(len(y))
-        rows = rows[:n_rows]
-    X, y = np.asarray(dataset.X, dtype=np.float64)[rows], np.unique(y[rows], return_inverse=True)[1]
-    train, test = _split(np.arange(len(y)), y, 0 if part == "inner" else 1 + seed)
+    X, y = draw_rows(name, n_rows)
+    train, test = part_rows(np.arange(len(y)), y, 0 if part == "inner" else 1 + seed)
     if part == "inner":
-        train, test = _split(train, y, seed)
+        train, test = part_rows(train, y, seed)
     return X[train], y[train], X[test], y[test]
-
-
-def _split(rows: np.ndarray, y: np.ndarray, seed: int) -> Any:
-    """Part rows 3:2, with the same share of each class."""
-    return train_test_split(rows, test_size=0.4, random_state=seed, stratify=y[rows])
 
 
 def work(job: Settings) -> Values:
@@ -105,25 +85,7 @@ def work(job: Settings) -> Values:
     return {"error": loss, "recursions": model.n_recursions_, "fit_seconds": seconds}
 
 
-def jobs_of(
-    name: str, options: argparse.Namespace, part: str, settings: dict[str, Any]
-) -> list[Settings]:
-    """Describe the runs of one cell of a table."""
-    rows, splits = (10**9, FULL_SPLITS) if options.full else QUICK[name]
-    return [
-        {
-            "set": name,
-            "family": "RecursiveSelective",
-            "params": {"settings": settings, "rows": rows, "part": part},
-            "split": split,
-            "holdout": "3:2",
-            "n_jobs": options.jobs,
-        }
-        for split in range(splits)
-    ]
-
-
-def plan(options: argparse.Namespace) -> dict[tuple[str, str], list[Settings]]:
+def plan(options: argparse.Namespace) -> Cells:
     """List the runs of all cells."""
     cells = {}
     # Written out, so that results of another default are not taken for those of today's.
@@ -134,7 +96,7 @@ def plan(options: argparse.Namespace) -> dict[tuple[str, str], list[Settings]]:
     }
     forms = {"original": BASE | ORIGINAL}
     forms |= {"base": BASE} | {label: BASE | change for label, change in CHANGES.items()}
-    forms["(c) original, one scale"] = BASE | ORIGINAL | {"scale": "table"}
+    forms["(c) original, one scale"] = BASE | ORIGINAL | {"scale": RST["scale"]}
     outer = {
         "default": default,
         "no recursion": default | ORIGINAL,
@@ -142,25 +104,21 @@ def plan(options: argparse.Namespace) -> dict[tuple[str, str], list[Settings]]:
         "one, published": default | {"n_recursions": 1} | PUBLISHED,
     }
     for name in options.sets:
-        for label, settings in forms.items():
-            if name in WIDE and settings["keep"] == "auto":
-                continue
-            cells[label, name] = jobs_of(name, options, "inner", {"n_recursions": 1} | settings)
-        sizes = {"keep": "published"} if name in WIDE else {}
-        for label, settings in outer.items():
-            cells[label, name] = jobs_of(name, options, "outer", settings | sizes)
+        rows, splits = (ALL_ROWS, FULL_SPLITS) if options.full else QUICK[name]
+        sizes = {"keep": RST["keep"]} if name in WIDE else {}
+        tried = {
+            label: ("inner", {"n_recursions": 1} | settings)
+            for label, settings in forms.items()
+            if name not in WIDE or settings["keep"] != "auto"
+        }
+        tried |= {label: ("outer", settings | sizes) for label, settings in outer.items()}
+        for label, (part, settings) in tried.items():
+            params = {"settings": settings, "rows": rows, "part": part}
+            cells[label, name] = jobs_of(name, params, splits, options.jobs)
     return cells
 
 
-def difference(
-    cells: dict[tuple[str, str], list[Settings]], store: Store, name: str, pair: tuple[str, str]
-) -> np.ndarray:
-    """Return the losses of one cell less those of another on the same splits."""
-    first, second = (column(store, cells.get((label, name), []), "error") for label in pair)
-    return first - second if len(first) == len(second) else np.array([])
-
-
-def forms_table(cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any) -> str:
+def forms_table(cells: Cells, store: Store, sets: Any) -> str:
     """Lay out the loss of the base, and what each change adds to it."""
     labels = ["base", "(c) original, one scale", *CHANGES]
     rows = [["original", *(show(column(store, cells["original", n], "error"), 3) for n in sets)]]
@@ -172,7 +130,7 @@ def forms_table(cells: dict[tuple[str, str], list[Settings]], store: Store, sets
     return markdown_table(["log loss", *sets], rows)
 
 
-def default_table(cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any) -> str:
+def default_table(cells: Cells, store: Store, sets: Any) -> str:
     """Lay out the default beside the original columns."""
     rows = []
     for name in sets:
@@ -197,7 +155,7 @@ def default_table(cells: dict[tuple[str, str], list[Settings]], store: Store, se
     return markdown_table(head, rows)
 
 
-def default_sentence(cells: dict[tuple[str, str], list[Settings]], store: Store, sets: Any) -> str:
+def default_sentence(cells: Cells, store: Store, sets: Any) -> str:
     """Count the sets on which the default has a lower loss than the original columns."""
     parts = []
     for label, words in (
@@ -220,25 +178,73 @@ def default_sentence(cells: dict[tuple[str, str], list[Settings]], store: Store,
     return "\n".join(parts)
 
 
-def signed(values: np.ndarray) -> str:
-    """Write a mean difference with its sign and standard error."""
-    mean, error = mean_and_error(values)
-    if np.isnan(mean):
-        return "–"
-    return f"{mean:+.3f}" + (f" ± {error:.3f}" if np.isfinite(error) else "")
+def agreement_sentence(cells: Cells, store: Store, sets: Any) -> str:
+    """Say whether splits of the training rows are for the form that was picked before."""
+    parts = []
+    for label, words in (
+        ("(a) project after", "projecting after the choice of columns"),
+        ("(b) w as fitted", "weights as fitted"),
+        ("(a), (b) as it was", "both, as the default was before,"),
+    ):
+        found = [mean_and_error(difference(cells, store, name, (label, "base"))) for name in sets]
+        found = [pair for pair in found if np.isfinite(pair[0])]
+        higher = sum(mean > 0 for mean, _ in found)
+        clear = [sum(s * mean > 2 * error for mean, error in found) for s in (1, -1)]
+        parts.append(
+            f"with {words} the loss is higher on {higher} of {len(found)} sets (beyond two "
+            f"standard errors higher on {clear[0]}, lower on {clear[1]})"
+        )
+    return "; ".join(parts)
 
 
-def report(
-    cells: dict[tuple[str, str], list[Settings]], store: Store, options: argparse.Namespace
-) -> str:
+def few_splits(cells: Cells, store: Store, sets: Any) -> str:
+    """Name the sets of which not all splits are done; empty if there are none."""
+    counts = {}
+    for name in sets:
+        for label in ("default", "base"):
+            found = column(store, cells[label, name], "error")
+            if (done := int(np.isfinite(found).sum())) < len(found):
+                counts[name] = min(done, counts.get(name, done))
+    if not counts:
+        return ""
+    told = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return f" Not all splits are done ({told}): a standard error of two or three says little."
+
+
+def reasons(cells: Cells, store: Store, sets: Any) -> str:
+    """Say of each set on which recursions do not lower the loss what is known."""
+    lines = []
+    for name in sets:
+        mean, error = mean_and_error(difference(cells, store, name, ("default", "no recursion")))
+        if not mean >= 0:
+            continue
+        chosen = column(store, cells["default", name], "recursions")
+        told = f"- {name}: {signed(difference(cells, store, name, ('default', 'no recursion')))}"
+        if np.nanmax(chosen) == 0:
+            told += ": none is chosen in any split, so both are the same but for drawn folds"
+        elif np.isnan(error):
+            told += " on one split, which says little"
+        elif mean <= 2 * error:
+            told += ", within two standard errors of no difference"
+        else:
+            told += ": recursions that training rows are for do not help new rows"
+        inner = difference(cells, store, name, ("base", "original"))
+        if np.isfinite(inner).any():
+            told += f"; one recursion on splits of training rows: {signed(inner)}"
+        lines.append(f"{told}.")
+    if not lines:
+        return ""
+    return "\n".join(["Where recursions do not lower the loss of the default:\n", *lines])
+
+
+def report(cells: Cells, store: Store, options: argparse.Namespace) -> str:
     """Write everything as Markdown."""
-    sizes = ", ".join(f"{name} {QUICK[name][0]} × {QUICK[name][1]}" for name in options.sets)
-    used = f"all rows, {FULL_SPLITS} splits" if options.full else f"rows × splits: {sizes}"
+    used = sizes_sentence(QUICK, options, FULL_SPLITS)
     return f"""# Forms of recursive selective transformation
 
 Log loss on held-out rows (lower is better), splits of 3:2; differences are paired by split, mean ±
 standard error over splits. One linear SVM per class. {used}. Rows of cut sets are drawn once with
-seed 0; of olivetti_faces the first ten people are taken.
+seed 0; of olivetti_faces the first ten people are taken.{few_splits(cells, store, options.sets)}
 
 ## The choice of the default
 
@@ -250,14 +256,17 @@ sizes; the other rows change what they name.
 
 {forms_table(cells, store, options.sets)}
 
+`project="first"` and `normalize="unit"` became the default after test rows of the splits of the
+next table had been seen. The splits of this table lie inside training rows and check that choice:
+{agreement_sentence(cells, store, options.sets)}.
+
 ## The default beside the original columns
 
 Other splits, of all rows, which include those of the table above: the form of a recursion was
-chosen with some of the rows that are held out here. The default chooses the number
-of recursions on training rows, and may choose none. "Published" calibrates members on rows that the
-transformation has seen, each on a
-third of them. "No recursion" is the default's own calibration of the original columns. Sizes are
-those of `keep="auto"`, except on {", ".join(WIDE)}, which has too many columns for them:
+chosen with rows that are held out here. The default chooses the number of recursions on training
+rows, and may choose none. "Published" calibrates members on rows that the transformation has seen,
+each on a third of them. "No recursion" is the default's own calibration of the original columns.
+Sizes are those of `keep="auto"`, except on {", ".join(WIDE)}, which has too many columns for them:
 `keep="published"`.
 
 {default_table(cells, store, options.sets)}
@@ -267,28 +276,15 @@ those of `keep="auto"`, except on {", ".join(WIDE)}, which has too many columns 
 The difference to "original, published" is what a user gains by the default; the difference to "no
 recursion" is the part of it that comes from recursions. The rest comes from the calibration: one
 sigmoid, fitted to pooled decision values of held-out rows, in place of the mean of three.
+
+{reasons(cells, store, options.sets)}
 """
 
 
 def main() -> None:
     """Run and report."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_size_options(parser, "the short run", f"all rows and {FULL_SPLITS} splits: many hours")
-    parser.add_argument(
-        "--sets", nargs="+", metavar="SET", default=list(QUICK), choices=tuple(QUICK)
-    )
-    add_common_options(parser)
-    options = parser.parse_args()
-    settle_page(options, "recursive_variants")
-    options.sets, missing = present(options.sets)
-    store = Store("recursive_variants", options.reuse)
-    cells = plan(options)
-    # By split, so that a run that is stopped has something of every cell.
-    every = sorted((job for jobs in cells.values() for job in jobs), key=lambda job: job["split"])
-    left = run(store, every, max_minutes=options.max_minutes, work=work)
-    finish(report(cells, store, options), missing + left, options.write, store, options.size)
+    names = "recursive_variants", "recursive_variants"
+    run_program(names, __doc__, (tuple(QUICK), FULL_SPLITS), plan=plan, work=work, report=report)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ PUBLISHED = {
     ),
     "tfc": Publication(
         "BatchConstructor",
-        {"include_original": True},
+        {"include_original": False},
         "every operator on every column and pair, as many kept as there are columns",
     ),
     "rst": Publication(

@@ -50,6 +50,12 @@ def test_the_published_figure_has_noise_too():
     assert table.against_published("RF", "twonorm:fresh") == "draw"
 
 
+def test_a_row_that_was_not_published_is_not_compared():
+    table = made_table({(page.FEW, "segment"): [9.0, 9.1, 9.2]})
+    assert table.against_published(page.FEW, "segment") == ""
+    assert page.learner_of("RF, scikit-learn") == "RF"
+
+
 def test_worse_ones_are_explained_by_their_splits():
     rng = np.random.default_rng(0)
     hard = rng.normal(size=30)

@@ -7,6 +7,8 @@ import numpy as np
 import papers_landmarks
 import pytest
 
+from featurewright.publications import PUBLISHED
+
 CELLS = {("forest", "banana"): ["banana"], ("forest", "heart"): ["heart"]}
 
 
@@ -62,11 +64,8 @@ def test_worse_cells_are_run_with_the_rules_of_the_published_program(errors, mon
     rules = landmarks_rules.rule_cells(None, cells, 2, 1)
     trees, columns = rules["subspace", "heart"], rules["forest + K", "heart"]
     assert [job["split"] for job in trees] == [0, 1]
-    assert trees[0]["params"] == {
-        "method": "random_subspace",
-        "n_landmarks": 0,
-        "estimator": "C4.5, drawn",
-    }
+    plain = {"n_landmarks": 0, "estimator": "C4.5, drawn"}
+    assert trees[0]["params"] == PUBLISHED["kernel_subspace"].settings | plain
     assert columns[0]["params"]["max_features"] == 5  # of 13 columns and 10 landmarks
     assert not landmarks_rules.rule_cells(None, CELLS | {("forest", "heart"): ["banana"]}, 2, 1)
 

@@ -39,7 +39,7 @@ def test_sets_where_features_do_little_or_harm():
         ("single tree", "K", {"K 1n": 1.0, "K 3n": 0.9}, "here not: none."),
         ("Extra-Trees", "K", {"K 1n": 0.8, "K 30n": 0.9}, "between 0.1n and 10n; here so."),
         ("Extra-Trees", "K", {"K 1n": 0.8, "K 30n": 0.7}, "here not so."),
-        ("boosted stumps", "K", {"K 0.1n": 1.1, "K 30n": 0.7}, "smallest K helps; here not so."),
+        ("boosted stumps", "K", {"K 0.1n": 1.1, "K 30n": 0.7}, "smallest K helps; here not so"),
         ("Extra-Trees", "D", {"D 1": 1.0, "D 5": 0.9, "D 7": 0.89}, "D 5 is within 3%"),
         ("Extra-Trees", "D", {"D 1": 1.0, "D 5": 0.9, "D 7": 0.8}, "D 5 is not within 3%"),
     ],
