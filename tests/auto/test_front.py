@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -100,3 +103,31 @@ def test_two_seeds_find_the_same_formulas():
     """Seeds draw folds; formulas are those of the table."""
     paths = [quick(methods="batch", cv=2, random_state=seed).fit(X, Y).path_ for seed in (0, 1)]
     assert paths[0].names == paths[1].names
+
+
+PROGRAM = """
+import hashlib, numpy as np
+from featurewright import AutoFeatures
+X = np.random.default_rng(0).normal(size=(150, 4))
+y = np.digitize(X[:, 0] * X[:, 1] + X[:, 2], [-0.5, 0.5])
+auto = AutoFeatures(effort="quick", methods=["forest", "batch", "votes"], cv=2, random_state=0)
+auto.fit(X, y)
+print([f.name for f in auto.features_], auto.front_, auto.best_method_)
+print(hashlib.sha256(auto.transform(X).tobytes() + auto.predict_proba(X).tobytes()).hexdigest())
+"""
+
+
+def test_other_processes_find_the_same():
+    """Whatever Python's hash seed, which orders sets, and the number of threads."""
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env=os.environ | {"PYTHONHASHSEED": seed, "OMP_NUM_THREADS": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert found[0] == found[1]
+    assert len(found[0].splitlines()) == 2
