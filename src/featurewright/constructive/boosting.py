@@ -322,6 +322,7 @@ class BoostedTrees(ConstructiveLearner):
             construction,
             len(kept),
             l2=0.0 if self._votes else self.l2,
+            level_sets=int(not self._votes),
             **loss.scoring,
         )
         inner = matrix if held is None else matrix[kept]
