@@ -10,6 +10,8 @@ from tests.naive import split
 from featurewright.engine.criteria import GINI, INFORMATION, RATIO, SQUARES
 
 SMOOTHING = 10.0
+LEAST_ROWS = 4
+OWN_BINS = 32
 MOST_BINS = 128
 
 
@@ -25,38 +27,63 @@ def members(words: np.ndarray) -> set[int]:
     return {32 * k + b for k, word in enumerate(words.tolist()) for b in range(32) if word >> b & 1}
 
 
-def sorted_levels(x: np.ndarray, sums: split.Sums) -> list[int]:
+def groups_of(x: np.ndarray) -> list[list[int]]:
+    """Return the levels present; those of few rows are one group."""
+    levels, counts = np.unique(x[~np.isnan(x)].astype(int), return_counts=True)
+    rare = levels[counts < LEAST_ROWS].tolist()
+    return [[level] for level in levels[counts >= LEAST_ROWS].tolist()] + ([rare] if rare else [])
+
+
+def sums_of_groups(x: np.ndarray, sums: split.Sums) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weight and the statistics of each group of levels."""
+    goes = [np.isin(x, group) for group in groups_of(x)]
+    weights = np.array([sums.weights[rows].sum() for rows in goes])
+    return weights, np.array([sums.statistics[:, rows].sum(axis=1) for rows in goes])
+
+
+def widest(x: np.ndarray, sums: split.Sums) -> int:
+    """Return the statistic whose means differ most among levels."""
+    weights, by_group = sums_of_groups(x, sums)
+    spread = (by_group**2 / weights[:, None]).sum(axis=0) - by_group.sum(axis=0) ** 2 / sum(weights)
+    return int(np.argmax(spread))
+
+
+def sorted_groups(x: np.ndarray, sums: split.Sums) -> list[list[int]]:
     """Return the levels by their smoothed means of the statistic whose means differ most."""
-    present = np.unique(x[~np.isnan(x)]).astype(int)
-    weights = np.array([sums.weights[x == level].sum() for level in present])
-    by_level = np.array([sums.statistics[:, x == level].sum(axis=1) for level in present])
-    spread = (by_level**2 / weights[:, None]).sum(axis=0) - by_level.sum(axis=0) ** 2 / sum(weights)
-    chosen = by_level[:, np.argmax(spread)]
+    groups = groups_of(x)
+    weights, by_group = sums_of_groups(x, sums)
+    chosen = by_group[:, widest(x, sums)]
     mean = chosen.sum() / weights.sum()
     means = (chosen + SMOOTHING * mean) / (weights + SMOOTHING)
-    return [int(level) for _, level in sorted(zip(means, present, strict=True))]
+    return [group for _, group in sorted(zip(means, groups, strict=True))]
 
 
-def bin_of_levels(x: np.ndarray, levels: list[int]) -> list[int]:
-    """Return the bins of sorted levels: their own, or bins of about as many rows."""
-    if len(levels) <= MOST_BINS:
-        return list(range(len(levels)))
-    counts = np.array([(x == level).sum() for level in levels])
-    before = np.cumsum(counts) - counts
-    return [int(np.float32(b) / np.float32(counts.sum()) * np.float32(MOST_BINS)) for b in before]
+def bins_of(count: int) -> list[int]:
+    """Return the bins of sorted levels: their own, except in the middle if there are many."""
+    if count <= MOST_BINS:
+        return list(range(count))
+    middle = count - 2 * OWN_BINS
+    shared = [OWN_BINS + k * (MOST_BINS - 2 * OWN_BINS) // middle for k in range(middle)]
+    return [*range(OWN_BINS), *shared, *range(MOST_BINS - OWN_BINS, MOST_BINS)]
 
 
-def chance(n_levels: int, sums: split.Sums, known: np.ndarray, settings: Any) -> float:
-    """Return the gain that is expected of levels that mean nothing."""
-    each = 2 / np.pi * (n_levels - 1)
-    criterion = int(settings["criterion"])
+def chance(x: np.ndarray, sums: split.Sums, settings: Any, levels: frozenset[int]) -> float:
+    """Return the gain expected of the best set of so many levels, if they mean nothing."""
+    count = len(groups_of(x))
+    few = sum(set(group) <= levels for group in groups_of(x))
+    few = min(few, count - few)
+    each = min(2 / np.pi * (count - 1), 2 * (few - 1) * (1 + np.log(count / few)))
+    criterion, known, weight = int(settings["criterion"]), ~np.isnan(x), sums.weights.sum()
+    if settings["by_class"]:
+        each *= (sums.weights**2).sum() / weight
     if criterion <= RATIO:
-        return each / (2 * np.log(2))
+        return float(each / (2 * np.log(2)))
     if criterion == GINI:
         shares = sums.statistics[:, known].sum(axis=1) / sums.weights[known].sum()
         return float(each * (1 - (shares**2).sum()))
     if criterion == SQUARES:
-        return float(each * np.mean(sums.statistics[0] ** 2 / sums.weights))
+        values = sums.statistics[widest(x, sums)]
+        return float(each * ((values - values.sum() / weight * sums.weights) ** 2).sum() / weight)
     return 0.0
 
 
@@ -68,7 +95,7 @@ def score_set(x: np.ndarray, sums: split.Sums, settings: Any, levels: frozenset[
     if plain["criterion"] <= RATIO:
         plain["criterion"] = INFORMATION
     gain = split.score(sums, goes, known, plain)
-    lost = chance(len(np.unique(x[known])), sums, known, settings)
+    lost = chance(x, sums, settings, levels)
     if not gain > lost:
         return -np.inf
     return split.score(sums, goes, known, settings) * (1 - lost / gain)
@@ -77,15 +104,18 @@ def score_set(x: np.ndarray, sums: split.Sums, settings: Any, levels: frozenset[
 def best(x: np.ndarray, sums: split.Sums, settings: Any) -> Best:
     """Return the best split of known levels, its score lessened by what is due to chance."""
     known = ~np.isnan(x)
-    levels = sorted_levels(x, sums)
-    bins = bin_of_levels(x, levels)
+    groups = sorted_groups(x, sums)
+    bins = bins_of(len(groups))
     found = Best(-np.inf, frozenset())
     for last in sorted(set(bins))[:-1]:
-        left = [level for level, b in zip(levels, bins, strict=True) if b <= last]
-        goes = np.isin(x, left)
+        sides: tuple[list[int], list[int]] = ([], [])
+        for group, b in zip(groups, bins, strict=True):
+            sides[b > last].extend(group)
+        goes = np.isin(x, sides[0])
         score = split.score(sums, goes, known, settings)
         if score > found.score:
             light = 2 * sums.weights[goes].sum() <= sums.weights[known].sum()
-            side = left if light else [level for level in levels if level not in left]
-            found = Best(score, frozenset(side))
+            found = Best(score, frozenset(sides[0] if light else sides[1]))
+    if not found.levels:
+        return found
     return found._replace(score=score_set(x, sums, settings, found.levels))

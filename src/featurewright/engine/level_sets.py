@@ -32,6 +32,8 @@ SIDES = np.float32(0.5)  # separates the values of `replace_by_side`
 
 # The weight of the node's mean in that of a level: means of few rows say little about later rows.
 _SMOOTHING = np.float32(10.0)
+_OWN_BINS = 32  # levels at each end of the order that have bins of their own
+_LEAST_ROWS = np.float32(4.0)  # levels of fewer rows at the node are treated as one
 # Levels that mean nothing gain this much each, in variances of the target, because they are sorted
 # by it: the mean square of a normal deviate times the share that two halves explain.
 _GAIN_PER_LEVEL = np.float32(2.0 / math.pi)
@@ -108,15 +110,32 @@ def sort_levels(keys, order, count):
 
 
 @kernel
-def order_levels(sums, n_stats, n_levels, keys, order):
-    """Sort the levels present by their smoothed mean; return their number.
+def pool_rare_levels(sums, n_stats, n_levels):
+    """Add the sums of levels of few rows to those of the first one; return it, or -1."""
+    leader: Any = np.int64(-1)
+    for level in range(n_levels):
+        count = sums[n_stats + 1, level]
+        if _ZERO < count < _LEAST_ROWS:
+            if leader < 0:
+                leader = level
+            else:
+                for p in range(n_stats + 2):
+                    sums[p, leader] += sums[p, level]
+    return leader
 
-    The mean is that of the statistic whose means differ most among levels.
+
+@kernel
+def order_levels(sums, n_stats, n_levels, leader, keys, order):
+    """Sort levels by their smoothed mean; return their number and the statistic.
+
+    The mean is that of the statistic whose means differ most among levels. The levels of few rows
+    are one, their leader.
     """
     count = np.int64(0)
     weight = _ZERO
     for level in range(n_levels):
-        if sums[n_stats, level] > _ZERO:
+        enough = sums[n_stats + 1, level] >= _LEAST_ROWS or level == leader
+        if enough and sums[n_stats, level] > _ZERO:
             order[count] = level
             count += 1
             weight += sums[n_stats, level]
@@ -136,27 +155,30 @@ def order_levels(sums, n_stats, n_levels, keys, order):
         smoothed = sums[chosen, level] + _SMOOTHING * mean
         keys[level] = smoothed / (sums[n_stats, level] + _SMOOTHING)
     sort_levels(keys, order, count)
-    return count
+    return count, chosen
+
+
+@kernel(inline=True)
+def bin_of_place(place, count):
+    """Return the bin of a sorted level: its own, but many levels in the middle share bins."""
+    if count <= MAX_BINS or place < _OWN_BINS:
+        return place
+    if place >= count - _OWN_BINS:
+        return MAX_BINS + place - count
+    shared = MAX_BINS - 2 * _OWN_BINS
+    return _OWN_BINS + (place - _OWN_BINS) * shared // (count - 2 * _OWN_BINS)
 
 
 @kernel
-def bin_levels(sums, n_stats, order, count, known, bins, left):
-    """Sum sorted levels into bins; return the number of bins, a multiple of four.
-
-    Each level has its own bin; if there are too many, bins have about as many rows.
-    """
+def bin_levels(sums, n_stats, order, count, bins, left):
+    """Sum sorted levels into bins; return the number of bins, a multiple of four."""
     n_bins = min((count + 3) // 4 * 4, np.int64(MAX_BINS))
     counts = left.shape[0] - 1
     for p in range(left.shape[0]):
         for b in range(n_bins):
             left[p, b] = _ZERO
-    before = _ZERO
     for place in range(count):
-        level = order[place]
-        b = place
-        if count > n_bins:
-            b = min(np.int64(before / np.float32(known) * np.float32(n_bins)), n_bins - 1)
-        before += sums[n_stats + 1, level]
+        level, b = order[place], bin_of_place(place, count)
         bins[level] = b
         for p in range(n_stats + 1):
             left[p, b] += sums[p, level]
@@ -165,26 +187,41 @@ def bin_levels(sums, n_stats, order, count, known, bins, left):
 
 
 @kernel
-def gain_by_chance(count, rows, n, n_stats, settings, total):
-    """Return the gain that is expected of splitting so many levels that mean nothing.
+def gain_by_chance(few, count, rows, n, n_stats, statistic, settings, total):
+    """Return the gain expected of the best split of `few` from all levels, if they mean nothing.
 
-    It is in the units of `additive_gain`. The edges of AdaBoost.MH have no such units.
+    It is in the units of `charge_levels`. The edges of AdaBoost.MH have no such units.
     """
-    criterion, levels = settings.criterion, np.float32(count - 1)
+    criterion = settings.criterion
     if criterion in (EDGE_STUMP, EDGE_TREE, KEARNS_MANSOUR):
         return _ZERO
+    squares: Any = _ZERO
+    zero, last = np.uint64(0), np.uint64(n_stats)
+    if settings.by_class:
+        for i in range(np.uint64(n)):
+            squares += rows.weights[zero, i] * rows.weights[zero, i]
+    else:
+        p = np.uint64(statistic)
+        mean = rows.totals[p] / rows.totals[last]
+        for i in range(np.uint64(n)):
+            rest = rows.weights[p, i] - mean * rows.weights[last, i]
+            squares += rest * rest
+    variance = squares / rows.totals[last]
     if is_entropy(criterion):
-        return _GAIN_PER_LEVEL * levels * _BITS_PER_SQUARE
-    if criterion == GINI:
-        squares, weight = _ZERO, total[n_stats]
-        for p in range(n_stats):
-            squares += total[p] * total[p]
-        return _GAIN_PER_LEVEL * levels * (_ONE - squares / (weight * weight))
-    return _GAIN_PER_LEVEL * levels * rows.summary.squared_deviations / np.float32(n)
+        variance *= _BITS_PER_SQUARE
+    elif criterion == GINI:
+        inside, weight = _ZERO, total[n_stats]
+        for c in range(n_stats):
+            inside += total[c] * total[c]
+        variance *= _ONE - inside / (weight * weight)
+    # The largest of so many squared normal deviates is about twice the logarithm of their number.
+    # One level is free, as the threshold of a number is.
+    choices = np.float32(2.0 * (few - 1) * (1.0 + math.log(count / few)))
+    return min(_GAIN_PER_LEVEL * np.float32(count - 1), choices) * variance
 
 
 @kernel
-def charge_levels(score, count, rows, n, n_stats, settings, scratch, boundary):
+def charge_levels(score, count, rows, n, n_stats, statistic, settings, scratch, boundary):
     """Lower the score of a split of levels by the share of its gain that is due to chance.
 
     WORST if that is all. The sums of the split are moved to the first column of `scratch.left`.
@@ -196,25 +233,39 @@ def charge_levels(score, count, rows, n, n_stats, settings, scratch, boundary):
     one = np.int64(1)
     score_boundaries(left, total, n_stats, one, additive, settings.l2, _ONE, scores)
     gain = scores[0]
-    chance = gain_by_chance(count, rows, n, n_stats, settings, total)
+    few = np.int64(0)
+    for place in range(count):
+        few += np.int64(scratch.level_bins[scratch.level_order[place]] <= boundary)
+    few = min(few, count - few)
+    chance = gain_by_chance(few, count, rows, n, n_stats, statistic, settings, total)
     if not gain > chance:
         return WORST
     return score * (_ONE - chance / gain)
 
 
 @kernel
-def note_set(order, count, bins, left, total, n_stats, boundary, chosen, state):
+def note_set(sums, n_levels, leader, scratch, n_stats, boundary, state):
     """Store the lighter side of a split of levels, as a set or as one level.
 
     Levels that are not at the node are on the heavier side.
     """
+    bins, left, total, chosen = (
+        scratch.level_bins,
+        scratch.left,
+        scratch.total,
+        scratch.level_set,
+    )
     for word in range(chosen.shape[1]):
         chosen[0, word] = np.uint32(0)
     takes_left = left[n_stats, 0] + left[n_stats, 0] <= total[n_stats]
-    size, last = 0, np.int64(0)
-    for place in range(count):
-        level = np.int64(order[place])
-        if (np.int64(bins[level]) <= boundary) == takes_left:
+    size: Any = np.int64(0)
+    last: Any = np.int64(0)
+    for level in range(n_levels):
+        count = sums[n_stats + 1, level]
+        if count == _ZERO:
+            continue
+        like = leader if count < _LEAST_ROWS else level
+        if (np.int64(bins[like]) <= boundary) == takes_left:
             chosen[0, level >> 5] |= np.uint32(1) << np.uint32(level & 31)
             size += 1
             last = level
@@ -239,10 +290,11 @@ def score_levels(values, row, rows, n, n_stats, settings, scratch, n_levels, sta
     state.few_thresholds = 0
     known = sum_by_level(values, row, rows, n, n_stats, settings.by_class, n_levels, sums)
     state.missing = np.int64(known < n)
-    count = order_levels(sums, n_stats, n_levels, scratch.level_keys, order)
+    leader = pool_rare_levels(sums, n_stats, n_levels)
+    count, statistic = order_levels(sums, n_stats, n_levels, leader, scratch.level_keys, order)
     if count < 2:
         return WORST
-    n_bins = bin_levels(sums, n_stats, order, count, known, scratch.level_bins, left)
+    n_bins = bin_levels(sums, n_stats, order, count, scratch.level_bins, left)
     for p in range(n_stats + 1):
         total[p] = accumulate(left, p, n_bins)
     counts = left.shape[0] - 1
@@ -252,17 +304,7 @@ def score_levels(values, row, rows, n, n_stats, settings, scratch, n_levels, sta
     if score == WORST:
         return WORST
     boundary = state.boundary
-    score = charge_levels(score, count, rows, n, n_stats, settings, scratch, boundary)
+    score = charge_levels(score, count, rows, n, n_stats, statistic, settings, scratch, boundary)
     if score > WORST:
-        note_set(
-            order,
-            count,
-            scratch.level_bins,
-            left,
-            total,
-            n_stats,
-            boundary,
-            scratch.level_set,
-            state,
-        )
+        note_set(sums, n_levels, leader, scratch, n_stats, boundary, state)
     return score
