@@ -22,6 +22,9 @@ LANES = 32  # loops run over whole groups of rows, padded with copies of the las
 N_SHAPES = 256  # hash values by which the programs of a pool are sorted
 FORM_FIELDS = 6  # integers that describe a simple expression: see `fast_path.record_form`
 POOL_BUDGETS = 16  # size of a tree's program pool, in budgets of a node
+SCREEN_ROWS = 8192  # of the sample on which a large node compares raw columns
+SCREEN_MIN_ROWS = 3 * SCREEN_ROWS  # of a large node
+SCREEN_KEEP = 8  # one in this many columns is then scored on all rows
 MAX_GATHERED_ROWS = 2048  # of a node whose columns are all gathered at once
 
 NO_SEARCH = 0
@@ -303,16 +306,16 @@ class Candidates(NamedTuple):
 class CandidateScores(NamedTuple):
     """The scores of a node's candidates, and the best program."""
 
-    scores: np.ndarray  # float32[budget + 2]
-    thresholds: np.ndarray  # float32[budget + 2]
+    scores: np.ndarray  # float32[max(budget + 2, columns)]
+    thresholds: np.ndarray  # float32[max(budget + 2, columns)]
     best: np.ndarray  # int32[1, max_size]
 
     @classmethod
-    def allocate(cls, slots: int, width: int) -> CandidateScores:
-        """Allocate scores of `slots` candidates."""
+    def allocate(cls, slots: int, width: int, n_columns: int) -> CandidateScores:
+        """Allocate scores of `slots` candidates, or of all columns."""
         return cls(
-            scores=np.empty(slots, np.float32),
-            thresholds=np.empty(slots, np.float32),
+            scores=np.empty(max(slots, n_columns), np.float32),
+            thresholds=np.empty(max(slots, n_columns), np.float32),
             best=np.empty((1, width), np.int32),
         )
 
@@ -468,7 +471,7 @@ class TreeBuffers(NamedTuple):
             sampled=Rows.allocate(sampled, n_stats, by_class=by_class),
             scratch=SplitScratch.allocate(n_rows, n_stats, n_levels),
             candidates=Candidates.allocate(slots, width, n_columns, hashed=stepwise),
-            candidate_scores=CandidateScores.allocate(slots, width),
+            candidate_scores=CandidateScores.allocate(slots, width, n_columns),
             evaluation=EvalScratch.allocate(n_rows, width),
             buffer=np.empty(shape, np.float32),
             pool=ProgramPool.allocate(pool, width),

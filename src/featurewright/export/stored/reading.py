@@ -291,7 +291,7 @@ class Reader:
         record, fields = get_record(name), self._fields(node["fields"])
         if not record.kinds.keys() - record.newer <= fields.keys() <= record.kinds.keys():
             raise broken(f"a {name} has other fields than it should")
-        check_fields(name, fields, {field: record.kinds[field] for field in fields})
+        check_fields(name, fields, record.kinds)
         if name == "Call" and self._size > _MAX_EXPRESSION:
             raise broken("an expression is too long")
         try:
