@@ -306,3 +306,13 @@ def test_halving_begins_with_more_rows_where_weights_are_unlike(loss, rows, othe
     )
     check_same(automatic, given, X)
     assert not np.array_equal(automatic.predict_proba(X), more.predict_proba(X))
+
+
+def test_defaults_are_more_careful_with_classes_of_few_rows():
+    X = table(1600, 3)
+    y = np.sin(3 * X[:, 0]) + X[:, 1] > 0
+    careful = {"max_leaf_nodes": 8, "learning_rate": 0.05}
+    for rows, said in ((1499, careful), (1500, {"max_leaf_nodes": 31, "learning_rate": 0.1})):
+        found = make("BoostingClassifier", n_estimators=3).fit(X[:rows], y[:rows])
+        expected = make("BoostingClassifier", n_estimators=3, **said).fit(X[:rows], y[:rows])
+        np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))

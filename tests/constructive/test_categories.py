@@ -21,6 +21,9 @@ from tests.constructive.learners import (
     table,
 )
 
+from featurewright.engine.forest import join
+from featurewright.engine.level_sets import is_member
+
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
 STUMP = {"max_depth": 1, "min_samples_leaf": 1, "n_estimators": 30, "budget": "20n"}
 SINGLE = ["TreeClassifier", "TreeRegressor", "BoostingClassifier", "BoostingRegressor"]
@@ -211,3 +214,45 @@ def test_missing_goes_with_the_rows_that_behave_like_it(name):
         shape = {"max_depth": 1, "learning_rate": 0.5, "n_estimators": 30}
         model = make_loose(name, search=None, **shape).fit(x[:, None], y)
         assert hits(model, x[:, None], y) > (0.8 if name.startswith("ExtraTrees") else 0.99)
+
+
+# Sets of levels --------------------------------------------------------------------------------
+
+
+def many_levels(n_levels: int, n_rows: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a table with many levels, each with an effect of its own, and the effects."""
+    chosen = labels(n_levels, n_rows)
+    effect = np.random.default_rng(1).normal(size=n_levels)
+    number = np.array([int(label.split()[1]) for label in chosen])
+    return pd.DataFrame({"kind": chosen, "x": table(n_rows, 1)[:, 0]}), effect[number]
+
+
+@pytest.mark.parametrize("name", ["Boosting", "Forest", "Tree"])
+def test_many_levels_are_split_into_sets(name):
+    X, effect = many_levels(300, 6000)
+    half = np.arange(6000) < 3000
+    for kind, y in (("Classifier", effect > 0), ("Regressor", effect)):
+        model = make(f"{name}{kind}", search=None, max_features="all", budget="10n")
+        model.set_params(n_estimators=60) if name == "Boosting" else None
+        model.fit(X[half], y[half])
+        with case(kind):
+            assert model.forest_.tests_set.any()
+            assert model.score(X[~half], y[~half]) > 0.9
+
+
+def test_sets_survive_slicing_and_joining():
+    X, effect = many_levels(70, 900)
+    X.loc[::11, "kind"] = None
+    model = make("BoostingRegressor", n_estimators=12).fit(X, effect)
+    forest, matrix = model.forest_, model._read_rows(X)
+    users = model._construction.compiled.functions(np.float32)
+    assert forest.tests_set.any()
+    parts = [forest.trees(k, k + 1) for k in range(forest.n_trees)]
+    again = join(parts)
+    np.testing.assert_array_equal(again.threshold, forest.threshold)
+    np.testing.assert_array_equal(again.level_sets, forest.level_sets)
+    total = sum(part.sum_values(matrix, users) for part in parts)
+    np.testing.assert_allclose(total, forest.sum_values(matrix, users), rtol=1e-12)
+    node = int(np.flatnonzero(forest.tests_set)[0])
+    expected = [k for k in range(70) if is_member(forest.level_sets, 0, np.float32(k))]
+    assert forest.levels_in_set(node).tolist() == expected

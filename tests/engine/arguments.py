@@ -23,6 +23,7 @@ from featurewright.engine.descend import BLOCK_ROWS, find_leaves, pack_nodes
 from featurewright.engine.grammar import build_grammar
 from featurewright.engine.grow import grow_tree, kernel_addresses
 from featurewright.engine.leaves import number_leaves, place_rows
+from featurewright.engine.level_sets import IN_SET
 from featurewright.engine.node_search import prepare
 from featurewright.expressions import Category, resolve_operators
 from featurewright.expressions.opcodes import END, operator_symbol, symbol_opcode
@@ -95,11 +96,11 @@ def n_statistics(target: Target) -> int:
 
 
 def make_buffers(
-    target: Target, settings: Any, n_columns: int = 1, width: int = WIDTH
+    target: Target, settings: Any, n_columns: int = 1, width: int = WIDTH, n_levels: int = 0
 ) -> TreeBuffers:
     """Allocate the working arrays for a target."""
-    n = len(target.weights)
-    return TreeBuffers.allocate(n, n_columns, n_statistics(target), width, settings, 2 * n + 1)
+    n, n_stats = len(target.weights), n_statistics(target)
+    return TreeBuffers.allocate(n, n_columns, n_stats, width, settings, 2 * n + 1, n_levels)
 
 
 @dataclass
@@ -113,9 +114,11 @@ class Node:
     n_stats: int
 
 
-def make_node(target: Target, settings: Any, n_columns: int = 1, width: int = WIDTH) -> Node:
+def make_node(
+    target: Target, settings: Any, n_columns: int = 1, width: int = WIDTH, n_levels: int = 0
+) -> Node:
     """Return the root node of a target."""
-    buffers = make_buffers(target, settings, n_columns, width)
+    buffers = make_buffers(target, settings, n_columns, width, n_levels)
     ids = sorted_rows(target)
     n_stats = prepare(target, ids, 0, len(ids), len(ids), settings, buffers.rows)
     return Node(target, settings, ids, buffers, n_stats)
@@ -160,6 +163,7 @@ class Tree:
     start: np.ndarray
     size: np.ndarray
     depth: np.ndarray
+    level_sets: np.ndarray
     ids: np.ndarray
 
     def rows(self, node: int) -> np.ndarray:
@@ -193,8 +197,11 @@ def grow(
     grammar = make_grammar([0] * len(columns), width=width) if grammar is None else grammar
     n = columns.shape[1]
     capacity = 2 * n + 1
-    grown = GrownTree.allocate(capacity, width)
-    buffers = TreeBuffers.allocate(n, len(columns), n_statistics(target), width, settings, capacity)
+    n_levels = int(grammar.n_levels.max(initial=0)) if settings["level_sets"] else 0
+    grown = GrownTree.allocate(capacity, width, n_levels)
+    buffers = TreeBuffers.allocate(
+        n, len(columns), n_statistics(target), width, settings, capacity, n_levels
+    )
     ids = sorted_rows(target)
     context = GrowContext(
         buffers.rows, ids, np.ascontiguousarray(columns.T), columns, target, settings, grammar,
@@ -202,7 +209,8 @@ def grow(
     )  # fmt: skip
     count = grow_tree(context, context.of_sample())
     names = ("left", "programs", "threshold", "is_level", "missing_left", "gain", "start", "size")
-    return Tree(*(getattr(grown, name)[:count].copy() for name in (*names, "depth")), ids)
+    names = (*names, "depth", "level_sets")
+    return Tree(*(getattr(grown, name)[:count].copy() for name in names), ids)
 
 
 def leaf_of_grown_rows(tree: Tree) -> np.ndarray:
@@ -228,10 +236,13 @@ def leaf_of_rows(tree: Tree, columns: Any, users: UserFunctions = NO_USERS) -> n
     packed = np.empty((len(left), 4), np.int32)
     pack_nodes(left, tree.programs, tree.threshold, tree.is_level, tree.missing_left, packed)
     packed[:, 2] = tree.threshold.view(np.int32)
+    in_set = tree.is_level == IN_SET
+    packed[in_set, 2] = np.flatnonzero(in_set)  # while it grows, a tree has a set for each node
     out = np.empty((len(matrix), 1), np.int32)
     stack = np.empty(tree.programs.shape[1] + 1, np.float32)
     roots = np.zeros(1, np.int64)
     find_leaves(
-        matrix, 0, len(matrix), roots, packed, tree.programs, users, stack, *block_buffers(), out
-    )
+        matrix, 0, len(matrix), roots, packed, tree.level_sets, tree.programs, users, stack,
+        *block_buffers(), out,
+    )  # fmt: skip
     return out[:, 0]

@@ -67,7 +67,8 @@ class Case:
         x[rng.random(n) < missing] = np.nan
         settings = {"criterion": criterion, "centered": 1, "whole_weights": int(whole), **settings}
         self.settings = make_settings(by_class=int(by_class), **settings)
-        self.node = make_node(target, self.settings)
+        levels = int(kind) if settings.get("level_sets") else 0
+        self.node = make_node(target, self.settings, n_levels=levels)
         self.x = x[self.node.ids]
         self.weights = weights[self.node.ids].astype(np.float32)
         if by_class:

@@ -30,6 +30,7 @@ from featurewright.engine.leaves import (
     number_leaves,
     vote_values,
 )
+from featurewright.engine.level_sets import IN_SET
 
 
 def some_tree(seed: int, n: int = 300, missing: float = 0.2, **values) -> Tree:
@@ -63,17 +64,20 @@ def test_leaves_are_numbered_in_order():
 
 
 def as_forest(tree: Tree, values: np.ndarray) -> Forest:
+    threshold, in_set = tree.threshold.copy(), tree.is_level == IN_SET
+    threshold[in_set] = np.arange(in_set.sum())
     return Forest(
         roots=np.zeros(1, np.int64),
         left=numbered(tree),
         programs=tree.programs,
-        threshold=tree.threshold,
+        threshold=threshold,
         is_level=tree.is_level,
         missing_left=tree.missing_left,
         gain=tree.gain,
         n_rows=tree.size.astype(np.int32),
         depth=tree.depth,
         values=values,
+        level_sets=tree.level_sets[tree.is_level == IN_SET],
     )
 
 
@@ -135,8 +139,9 @@ def test_only_the_asked_rows_are_written():
     forest = as_forest(tree, np.zeros((len(tree.leaves), 1), np.float32))
     out = np.full((700, 1), -7, np.int32)
     find_leaves(
-        np.ascontiguousarray(rows.T), 100, 611, forest.roots, forest.packed, forest.programs,
-        NO_USERS, np.empty(6, np.float32), *block_buffers(), out,
+        np.ascontiguousarray(rows.T), 100, 611, forest.roots, forest.packed,
+        forest.level_sets, forest.programs, NO_USERS, np.empty(6, np.float32),
+        *block_buffers(), out,
     )  # fmt: skip
     np.testing.assert_array_equal(out[100:611, 0], leaf_of_rows(tree, rows)[100:611])
     assert (out[:100] == -7).all()

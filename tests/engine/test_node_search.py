@@ -10,7 +10,9 @@ from tests.cases import loop_over
 from tests.engine.arguments import (
     as_values,
     class_target,
+    grow,
     make_buffers,
+    make_grammar,
     make_node,
     make_settings,
     make_state,
@@ -21,6 +23,8 @@ from tests.naive import trees as naive
 from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 from tests.naive.streams import Stream
 
+from featurewright.engine.buffers import SCREEN_KEEP, SCREEN_MIN_ROWS
+from featurewright.engine.criteria import SQUARES
 from featurewright.engine.node_search import is_pure, prepare, route_missing, sample_rows
 
 seeds = st.integers(0, 10**6)
@@ -179,3 +183,25 @@ def test_missing_rows_that_are_all_of_one_class_join_it():
         (side, gain), _ = routed(x, class_target(codes), make_settings(), 0.5, is_level=False)
         assert side == expected
         assert gain == pytest.approx(naive_split.criteria.entropy(np.bincount(codes)) * 8, rel=1e-5)
+
+
+def test_a_large_node_compares_columns_on_a_sample():
+    """The best of them is then scored on all rows, as it is where all columns are."""
+    rng = np.random.default_rng(0)
+    n_columns, n_rows = 2 * SCREEN_KEEP, SCREEN_MIN_ROWS
+    columns = rng.normal(size=(n_columns, n_rows)).astype(np.float32)
+    y = columns[11] + 0.6 * columns[3] + rng.normal(size=n_rows)
+    found = {}
+    for rows in (n_rows, SCREEN_MIN_ROWS - 1):  # large, and just not
+        settings = make_settings(
+            by_class=0, criterion=SQUARES, many_thresholds=1, strict=1, strategy=1, budget=1,
+            n_raw=n_columns, sample=256, keep=4, max_depth=1, l2=1.0,
+        )  # fmt: skip
+        grammar = make_grammar([0] * n_columns)
+        target = sums_target(y[:rows])
+        found[rows] = grow(columns[:, :rows], target, settings, grammar=grammar)
+        assert found[rows].programs[0, 0] == 11
+        assert found[rows].left[0] >= 0
+    large, whole = found.values()
+    assert large.gain[0] == pytest.approx(whole.gain[0], rel=1e-3)
+    assert large.threshold[0] == pytest.approx(whole.threshold[0], abs=0.1)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from tests.naive import level_sets
 from tests.naive.programs import run
 
 _MASK = 2**64 - 1
@@ -39,6 +40,8 @@ def answer(forest: Any, node: int, row: np.ndarray, users: Any = ()) -> bool | N
     if np.isnan(x):
         return None
     test = forest.threshold[node]
+    if forest.is_level[node] == 2:
+        return int(x) in level_sets.members(forest.level_sets[int(test)])
     return bool(x == test) if forest.is_level[node] else bool(x <= test)
 
 

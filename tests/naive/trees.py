@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tests.naive import split
+from tests.naive import level_sets, split
 from tests.naive.programs import run
 
 from featurewright.engine.criteria import INFORMATION, RATIO
@@ -88,6 +88,8 @@ def find_leaf(tree: Any, row: np.ndarray, users: Any = ()) -> int:
         x = run(tree.programs[node], row[:, None], users)[0]
         if np.isnan(x):
             goes_left = bool(tree.missing_left[node])
+        elif tree.is_level[node] == 2:  # while it grows, a tree has a set for each node
+            goes_left = int(x) in level_sets.members(tree.level_sets[node])
         elif tree.is_level[node]:
             goes_left = x == tree.threshold[node]
         else:

@@ -76,6 +76,8 @@ _STUMP_DEPTH = 1
 _LEAST_ROWS = 10
 # Candidates of a node, by columns and by their root: benchmarks/boosting_budget.py measures this.
 _COLUMN_BUDGET, _ROOT_BUDGET = 10, 20
+# Classes of few rows are often noisy: with smaller trees and steps, probabilities are less extreme.
+_FEW_ROWS, _FEW_ROWS_LEAVES, _FEW_ROWS_RATE = 1500, 8, 0.05
 _EARLY_ROWS = 10_000  # early_stopping="auto" holds rows out from here on, as scikit-learn does
 
 BOOSTED = (
@@ -191,7 +193,10 @@ class BoostedTrees(ConstructiveLearner):
         ),
         "learning_rate": Parameter(
             "float",
-            'Factor of what each tree adds: 0.1 by default, 1 for "adaboost_mh".',
+            """
+            Factor of what each tree adds: 0.1 by default, 0.05 for classes of fewer than 1,500
+            rows, 1 for "adaboost_mh".
+            """,
             optional(real(above=0.0)),
         ),
         **SEARCH,
@@ -219,8 +224,8 @@ class BoostedTrees(ConstructiveLearner):
         "max_leaf_nodes": worded(
             GROWTH["max_leaf_nodes"],
             """
-            Most leaves of a tree; the best nodes are split first. 31 by default, no limit for
-            "adaboost_mh".
+            Most leaves of a tree; the best nodes are split first. 31 by default, 8 for classes of
+            fewer than 1,500 rows, no limit for "adaboost_mh".
             """,
         ),
         "min_samples_leaf": Parameter(
@@ -273,8 +278,12 @@ class BoostedTrees(ConstructiveLearner):
         """Whether the loss is that of AdaBoost.MH."""
         return self.loss == "adaboost_mh"
 
-    def _limits(self) -> Limits:
-        """Return the limits of growing, some of which depend on the loss."""
+    def _has_few_rows(self, n_rows: int) -> bool:
+        """Whether classes have so few rows that defaults are more careful."""
+        return n_rows < _FEW_ROWS and hasattr(self, "class_weight") and not self._votes
+
+    def _limits(self, n_rows: int) -> Limits:
+        """Return the limits of growing, some of which depend on the loss and the rows."""
         depth, leaves, rows = self.max_depth, self.max_leaf_nodes, self.min_samples_leaf
         halving = self.halving
         if self._votes:
@@ -284,7 +293,8 @@ class BoostedTrees(ConstructiveLearner):
                 VOTE_HALVING_ROWS if isinstance(halving, str) and halving == "auto" else halving
             )
         else:
-            leaves = 31 if leaves is None and depth is None else leaves
+            most = _FEW_ROWS_LEAVES if self._has_few_rows(n_rows) else 31
+            leaves = most if leaves is None and depth is None else leaves
             rows = 20 if rows is None else rows
         return Limits(depth, leaves, self.min_samples_split, rows, self.min_gain, halving)
 
@@ -318,10 +328,11 @@ class BoostedTrees(ConstructiveLearner):
         kept, held = self._hold_out(weights, labels)
         loss, watched = make_loss(kept), None if held is None else make_loss(held)
         settings = make_settings(
-            self._limits(),
+            self._limits(len(kept)),
             construction,
             len(kept),
             l2=0.0 if self._votes else self.l2,
+            level_sets=int(not self._votes),
             **loss.scoring,
         )
         inner = matrix if held is None else matrix[kept]
@@ -337,7 +348,8 @@ class BoostedTrees(ConstructiveLearner):
             leaf=loss.leaf,
             n_values=loss.n_scores if loss.n_groups == 1 else 1,
         )
-        rate = self.learning_rate or (1.0 if self._votes else 0.1)
+        step = _FEW_ROWS_RATE if self._has_few_rows(len(kept)) else 0.1
+        rate = self.learning_rate or (1.0 if self._votes else step)
         with (
             compilation_notice(),
             progress(self.n_estimators, "boosting", verbose=self.verbose) as on_done,
@@ -516,7 +528,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
         def make_loss(rows: npt.NDArray[np.int64]) -> Loss:
             codes, n_classes = target.codes[rows], len(target.classes)
             if self._votes:
-                stumps = self._limits().max_depth == _STUMP_DEPTH
+                stumps = self._limits(n_rows).max_depth == _STUMP_DEPTH
                 return AdaBoostMH(codes, n_classes, row_weights[rows], stumps=stumps)
             return LogLoss(codes, n_classes, row_weights[rows])
 

@@ -24,6 +24,7 @@ class SingleTree(GrownEnsemble):
 
     _plain_columns = "all"
     _many_thresholds = 1
+    _level_sets = 1
     _title = "growing a tree"
 
 
@@ -136,6 +137,7 @@ class IndependentTrees(GrownEnsemble):
     """Trees that each grow on rows of their own."""
 
     _bootstraps = True
+    _level_sets = 1
     _parameters: ClassVar = {
         "n_estimators": Parameter("int", "Number of trees.", whole(1)),
         **SAMPLES,
@@ -232,6 +234,7 @@ class RandomThresholds(IndependentTrees):
 
     _bootstraps = False
     _random_threshold = 1
+    _level_sets = 0  # a random level is tested, as a random threshold is
 
 
 @documented(attributes=GROWN)

@@ -22,6 +22,9 @@ LANES = 32  # loops run over whole groups of rows, padded with copies of the las
 N_SHAPES = 256  # hash values by which the programs of a pool are sorted
 FORM_FIELDS = 6  # integers that describe a simple expression: see `fast_path.record_form`
 POOL_BUDGETS = 16  # size of a tree's program pool, in budgets of a node
+SCREEN_ROWS = 8192  # of the sample on which a large node compares raw columns
+SCREEN_MIN_ROWS = 3 * SCREEN_ROWS  # of a large node
+SCREEN_KEEP = 8  # one in this many columns is then scored on all rows
 MAX_GATHERED_ROWS = 2048  # of a node whose columns are all gathered at once
 
 NO_SEARCH = 0
@@ -59,6 +62,7 @@ SETTINGS = np.dtype(
         ("min_gain", np.float32),
         ("strict", np.int64),  # 1: a split must gain something
         ("missing_both", np.int64),  # 1: rows missing the tested value go to both sides
+        ("level_sets", np.int64),  # 1: categories are split into two sets of levels
         ("spare_rows", np.int64),  # free entries after the row ids, for rows that go both ways
         # addresses of kernels
         ("scorer", np.int64),
@@ -83,6 +87,7 @@ STATE = np.dtype(
         ("many_thresholds", np.int64),  # 1: compare it by all boundaries between bins
         ("few_thresholds", np.int64),  # 1: it was compared by a few thresholds
         ("missing", np.int64),  # 1: some of its values are missing
+        ("is_set", np.int64),  # 1: its test is for a set of levels
         ("perfect", np.int64),  # 1: it separates the two classes present: nothing scores higher
         ("low", np.float32),
         ("high", np.float32),
@@ -92,7 +97,7 @@ STATE = np.dtype(
         # the node's best candidate
         ("best_score", np.float32),
         ("best_threshold", np.float32),
-        ("best_is_level", np.int64),
+        ("best_is_level", np.int64),  # as `is_level` of a tree
         ("best_perfect", np.int64),
         ("best_few_thresholds", np.int64),
     ],
@@ -127,6 +132,11 @@ def make_record(dtype: np.dtype, **values: Any) -> Any:
     for name, value in values.items():
         record[name] = value
     return record
+
+
+def count_words(n_levels: int) -> int:
+    """Return the number of 32-bit words of a set of levels."""
+    return -(-n_levels // 32)
 
 
 class Target(NamedTuple):
@@ -164,7 +174,8 @@ class GrownTree(NamedTuple):
     left: np.ndarray  # int32: index of the left child, -1 at a leaf; the right one follows it
     programs: np.ndarray  # int32[nodes, max_size]
     threshold: np.ndarray  # float32
-    is_level: np.ndarray  # uint8: the test is "equal to the threshold", not "at most"
+    is_level: np.ndarray  # uint8: 1: the test is "equal to the threshold", 2: "in the level set"
+    level_sets: np.ndarray  # uint32[nodes, words]: a bit per level; no words if not used
     missing_left: np.ndarray  # uint8
     gain: np.ndarray  # float32: of the split, in units of weight
     start: np.ndarray  # int64: the node's rows are row_ids[start : start + size]
@@ -174,13 +185,17 @@ class GrownTree(NamedTuple):
     rank: np.ndarray  # float32: gain by which best-first growth chooses
 
     @classmethod
-    def allocate(cls, capacity: int, width: int) -> GrownTree:
-        """Allocate a tree of at most `capacity` nodes with programs of `width` symbols."""
+    def allocate(cls, capacity: int, width: int, n_levels: int = 0) -> GrownTree:
+        """Allocate a tree of at most `capacity` nodes with programs of `width` symbols.
+
+        Level sets are of at most `n_levels` levels.
+        """
         return cls(
             left=np.empty(capacity, np.int32),
             programs=np.empty((capacity, width), np.int32),
             threshold=np.empty(capacity, np.float32),
             is_level=np.empty(capacity, np.uint8),
+            level_sets=np.empty((capacity, count_words(n_levels)), np.uint32),
             missing_left=np.empty(capacity, np.uint8),
             gain=np.empty(capacity, np.float32),
             start=np.empty(capacity, np.int64),
@@ -236,10 +251,18 @@ class SplitScratch(NamedTuple):
     total: np.ndarray  # float32[statistics + 2]
     scores: np.ndarray  # float32[MAX_BINS + 1]
     tried: np.ndarray  # float32[N_THRESHOLDS]
+    # levels of a category that is split into two sets
+    level_sums: np.ndarray  # float32[statistics + 2, levels]: weight and row count last
+    level_keys: np.ndarray  # float32[levels]: by which they are sorted
+    level_order: np.ndarray  # int32[levels]: those present, sorted
+    level_bins: np.ndarray  # uint8[levels]
+    level_set: np.ndarray  # uint32[1, words]: of the candidate just scored
+    best_level_set: np.ndarray  # uint32[1, words]: of the node's best candidate
 
     @classmethod
-    def allocate(cls, n_rows: int, n_stats: int) -> SplitScratch:
-        """Allocate arrays for nodes of at most `n_rows` rows."""
+    def allocate(cls, n_rows: int, n_stats: int, n_levels: int = 0) -> SplitScratch:
+        """Allocate arrays for nodes of at most `n_rows` rows and sets of `n_levels` levels."""
+        words = count_words(n_levels)
         ranked = max(n_rows, MAX_EXACT_ROWS) if n_stats >= SPARSE_MIN_STATISTICS else MAX_EXACT_ROWS
         return cls(
             codes=np.empty(n_rows + LANES, np.uint8),
@@ -252,6 +275,12 @@ class SplitScratch(NamedTuple):
             total=np.empty(n_stats + 2, np.float32),
             scores=np.empty(MAX_BINS + 1, np.float32),
             tried=np.empty(N_THRESHOLDS, np.float32),
+            level_sums=np.empty((n_stats + 2, n_levels), np.float32),
+            level_keys=np.empty(n_levels, np.float32),
+            level_order=np.empty(n_levels, np.int32),
+            level_bins=np.empty(n_levels, np.uint8),
+            level_set=np.empty((1, words), np.uint32),
+            best_level_set=np.empty((1, words), np.uint32),
         )
 
 
@@ -277,16 +306,16 @@ class Candidates(NamedTuple):
 class CandidateScores(NamedTuple):
     """The scores of a node's candidates, and the best program."""
 
-    scores: np.ndarray  # float32[budget + 2]
-    thresholds: np.ndarray  # float32[budget + 2]
+    scores: np.ndarray  # float32[max(budget + 2, columns)]
+    thresholds: np.ndarray  # float32[max(budget + 2, columns)]
     best: np.ndarray  # int32[1, max_size]
 
     @classmethod
-    def allocate(cls, slots: int, width: int) -> CandidateScores:
-        """Allocate scores of `slots` candidates."""
+    def allocate(cls, slots: int, width: int, n_columns: int) -> CandidateScores:
+        """Allocate scores of `slots` candidates, or of all columns."""
         return cls(
-            scores=np.empty(slots, np.float32),
-            thresholds=np.empty(slots, np.float32),
+            scores=np.empty(max(slots, n_columns), np.float32),
+            thresholds=np.empty(max(slots, n_columns), np.float32),
             best=np.empty((1, width), np.int32),
         )
 
@@ -410,9 +439,19 @@ class TreeBuffers(NamedTuple):
 
     @classmethod
     def allocate(
-        cls, n_rows: int, n_columns: int, n_stats: int, width: int, settings: Any, capacity: int
+        cls,
+        n_rows: int,
+        n_columns: int,
+        n_stats: int,
+        width: int,
+        settings: Any,
+        capacity: int,
+        n_levels: int = 0,
     ) -> TreeBuffers:
-        """Allocate the working arrays of a tree of at most `capacity` nodes on `n_rows` rows."""
+        """Allocate the working arrays of a tree of at most `capacity` nodes on `n_rows` rows.
+
+        Level sets are of at most `n_levels` levels.
+        """
         by_class = bool(settings["by_class"])
         budget = int(settings["budget"])
         searched = budget > 0
@@ -430,9 +469,9 @@ class TreeBuffers(NamedTuple):
         return cls(
             rows=Rows.allocate(n_rows, n_stats, by_class=by_class),
             sampled=Rows.allocate(sampled, n_stats, by_class=by_class),
-            scratch=SplitScratch.allocate(n_rows, n_stats),
+            scratch=SplitScratch.allocate(n_rows, n_stats, n_levels),
             candidates=Candidates.allocate(slots, width, n_columns, hashed=stepwise),
-            candidate_scores=CandidateScores.allocate(slots, width),
+            candidate_scores=CandidateScores.allocate(slots, width, n_columns),
             evaluation=EvalScratch.allocate(n_rows, width),
             buffer=np.empty(shape, np.float32),
             pool=ProgramPool.allocate(pool, width),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from featurewright.engine.compiler import bits_float, float_bits, kernel
+from featurewright.engine.level_sets import IN_SET, is_member
 from featurewright.engine.programs import run_row
 from featurewright.expressions import opcodes as op
 
@@ -13,6 +14,7 @@ BLOCK_ROWS = 256  # rows that descend a tree at a time, at least
 PROGRAM = -1  # in place of a column: the node tests an expression
 IS_LEVEL = 1
 MISSING_LEFT = 2
+IS_SET = 8  # the node tests for a set of levels: in place of the threshold, its number
 ORDERED = 4  # at a root: all nodes compare a column with a threshold
 
 _INCREMENT = np.uint64(0x9E3779B97F4A7C15)
@@ -61,6 +63,8 @@ def pack_nodes(left, programs, threshold, is_level, missing_left, packed):
         if left[node] < 0:
             packed[node, 1] = 0  # a leaf compares some column too: see step_down
         flags = IS_LEVEL if is_level[node] else 0
+        if is_level[node] == IN_SET:
+            flags = IS_SET
         packed[node, 3] = flags | (MISSING_LEFT if missing_left[node] else 0)
 
 
@@ -138,7 +142,20 @@ def descend_ordered(matrix, first, count, root, packed, nodes):
 
 @kernel
 def descend_block(
-    matrix, begin, end, root, packed, programs, users, stack, nodes, active, keys, salt, complete
+    matrix,
+    begin,
+    end,
+    root,
+    packed,
+    level_sets,
+    programs,
+    users,
+    stack,
+    nodes,
+    active,
+    keys,
+    salt,
+    complete,
 ):
     """Find the leaves of a block of rows in one tree, level by level; `nodes` receives them.
 
@@ -174,6 +191,8 @@ def descend_block(
             goes_left = np.int64(x <= threshold)
             if flags & IS_LEVEL:
                 goes_left = np.int64(x == threshold)
+            elif flags & IS_SET and x == x:
+                goes_left = is_member(level_sets, packed[node, 2], x)
             if x != x:
                 goes_left = np.int64((flags & MISSING_LEFT) != 0)
                 if by_chance:
@@ -187,7 +206,20 @@ def descend_block(
 
 @kernel
 def find_leaves(
-    matrix, first, last, roots, packed, programs, users, stack, nodes, active, keys, salts, out
+    matrix,
+    first,
+    last,
+    roots,
+    packed,
+    level_sets,
+    programs,
+    users,
+    stack,
+    nodes,
+    active,
+    keys,
+    salts,
+    out,
 ):
     """Write the leaf number of each row in each tree, for rows from first to last.
 
@@ -205,6 +237,7 @@ def find_leaves(
                 end,
                 roots[tree],
                 packed,
+                level_sets,
                 programs,
                 users,
                 stack,
@@ -225,6 +258,7 @@ def add_leaf_values(
     last,
     roots,
     packed,
+    level_sets,
     programs,
     users,
     stack,
@@ -250,6 +284,7 @@ def add_leaf_values(
                 end,
                 roots[tree],
                 packed,
+                level_sets,
                 programs,
                 users,
                 stack,

@@ -16,6 +16,7 @@ from featurewright.engine.buffers import GrownTree, UserFunctions
 from featurewright.engine.descend import (
     BLOCK_ROWS,
     IS_LEVEL,
+    IS_SET,
     ORDERED,
     PROGRAM,
     add_leaf_values,
@@ -23,6 +24,7 @@ from featurewright.engine.descend import (
     pack_nodes,
 )
 from featurewright.engine.leaves import number_leaves
+from featurewright.engine.level_sets import IN_SET
 from featurewright.engine.threads import run_in_threads
 
 _ROWS_PER_TASK = 2048
@@ -43,9 +45,11 @@ class Forest:
     programs : ndarray of int32 of shape (n_nodes, max_size)
         What each inner node tests, as an RPN program.
     threshold : ndarray of float32
-        Values up to it go left; for a level test, values equal to it.
+        Values up to it go left; for a level test, values equal to it; for a test of a set of
+        levels, the number of that set.
     is_level, missing_left : ndarray of uint8
-        Whether the node tests for one level; whether missing values go left.
+        Whether the node tests for one level (1) or for a set of levels (2); whether missing values
+        go left.
     gain : ndarray of float32
         Gain of the split, in units of weight.
     n_rows : ndarray of int32
@@ -57,6 +61,8 @@ class Forest:
     operator_weights, operator_counts : ndarray of shape (n_nodes, n_operators)
         If operators are drawn by weight: the weight of each after the node was searched, and the
         number of its candidates at the node. Else empty.
+    level_sets : ndarray of uint32 of shape (n_sets, n_words)
+        Sets of levels, one bit per level, in the order of the nodes that test for them.
     """
 
     roots: npt.NDArray[np.int64]
@@ -73,6 +79,7 @@ class Forest:
     operator_counts: npt.NDArray[np.int64] = field(
         default_factory=lambda: np.empty((0, 0), np.int64)
     )
+    level_sets: npt.NDArray[np.uint32] = field(default_factory=lambda: np.empty((0, 0), np.uint32))
 
     @property
     def n_trees(self) -> int:
@@ -84,6 +91,17 @@ class Forest:
         """Number of leaves of all trees."""
         return len(self.values)
 
+    @property
+    def tests_set(self) -> npt.NDArray[np.bool_]:
+        """Whether each node tests for a set of levels."""
+        return self.is_level == IN_SET
+
+    def levels_in_set(self, node: int) -> npt.NDArray[np.int64]:
+        """Return the levels that a node tests for."""
+        words = self.level_sets[int(self.threshold[node])]
+        bits = words[:, None] >> np.arange(32, dtype=np.uint32) & 1
+        return np.flatnonzero(bits.ravel())
+
     @cached_property
     def packed(self) -> npt.NDArray[np.int32]:
         """Nodes in the layout of `pack_nodes`."""
@@ -92,8 +110,10 @@ class Forest:
             self.left, self.programs, self.threshold, self.is_level, self.missing_left, packed
         )
         packed[:, 2] = self.threshold.view(np.int32)
+        is_set = self.tests_set
+        packed[is_set, 2] = self.threshold[is_set]
         tests = self.left >= 0
-        other = tests & ((packed[:, 1] == PROGRAM) | (packed[:, 3] & IS_LEVEL != 0))
+        other = tests & ((packed[:, 1] == PROGRAM) | (packed[:, 3] & (IS_LEVEL | IS_SET) != 0))
         ordered = tests[self.roots] & ~np.logical_or.reduceat(other, self.roots)
         packed[self.roots[ordered], 3] |= ORDERED
         return packed
@@ -125,6 +145,7 @@ class Forest:
                 last,
                 self.roots,
                 self.packed,
+                self.level_sets,
                 self.programs,
                 users,
                 stack,
@@ -161,6 +182,7 @@ class Forest:
                 last,
                 self.roots,
                 self.packed,
+                self.level_sets,
                 self.programs,
                 users,
                 stack,
@@ -187,11 +209,13 @@ class Forest:
         low = int(numbers.min()) if len(numbers) else 0
         left[leaves] += low
         left[~leaves] -= begin
+        sets = self.tests_set
+        first_set, n_sets = int(sets[:begin].sum()), int(sets[begin:end].sum())
         return Forest(
             roots=self.roots[first:last] - begin,
             left=left,
             programs=self.programs[begin:end],
-            threshold=self.threshold[begin:end],
+            threshold=_renumber_sets(self.threshold[begin:end], sets[begin:end], -first_set),
             is_level=self.is_level[begin:end],
             missing_left=self.missing_left[begin:end],
             gain=self.gain[begin:end],
@@ -200,6 +224,7 @@ class Forest:
             values=self.values[low : low + int(leaves.sum())],
             operator_weights=self.operator_weights[begin:end],
             operator_counts=self.operator_counts[begin:end],
+            level_sets=self.level_sets[first_set : first_set + n_sets],
         )
 
 
@@ -225,18 +250,22 @@ def over_rows(task: Callable[[int, int], None], n_rows: int, n_jobs: int | None)
 def tree_from_grown(grown: GrownTree, n_nodes: int) -> Forest:
     """Return a copy of a grown tree's nodes with numbered leaves, which have no values yet."""
     left = grown.left[:n_nodes].copy()
+    sets = (left >= 0) & (grown.is_level[:n_nodes] == IN_SET)
+    threshold = grown.threshold[:n_nodes].copy()
+    threshold[sets] = np.arange(sets.sum())
     n_leaves = number_leaves(left)
     return Forest(
         roots=np.zeros(1, np.int64),
         left=left,
         programs=grown.programs[:n_nodes].copy(),
-        threshold=grown.threshold[:n_nodes].copy(),
+        threshold=threshold,
         is_level=grown.is_level[:n_nodes].copy(),
         missing_left=grown.missing_left[:n_nodes].copy(),
         gain=grown.gain[:n_nodes].copy(),
         n_rows=grown.size[:n_nodes].astype(np.int32),
         depth=grown.depth[:n_nodes].copy(),
         values=np.zeros((n_leaves, 0), np.float32),
+        level_sets=grown.level_sets[:n_nodes][sets],
     )
 
 
@@ -246,6 +275,7 @@ def join(trees: Sequence[Forest]) -> Forest:
         return trees[0]
     nodes = np.cumsum([0, *(len(tree.left) for tree in trees)])
     leaves = np.cumsum([0, *(tree.n_leaves for tree in trees)])
+    sets = np.cumsum([0, *(len(tree.level_sets) for tree in trees)])
 
     def shifted(tree: Forest, k: int) -> npt.NDArray[np.int32]:
         left = tree.left.astype(np.int64)
@@ -255,7 +285,12 @@ def join(trees: Sequence[Forest]) -> Forest:
         roots=np.concatenate([tree.roots + nodes[k] for k, tree in enumerate(trees)]),
         left=np.concatenate([shifted(tree, k) for k, tree in enumerate(trees)]),
         programs=np.concatenate([tree.programs for tree in trees]),
-        threshold=np.concatenate([tree.threshold for tree in trees]),
+        threshold=np.concatenate(
+            [
+                _renumber_sets(tree.threshold, tree.tests_set, sets[k])
+                for k, tree in enumerate(trees)
+            ]
+        ),
         is_level=np.concatenate([tree.is_level for tree in trees]),
         missing_left=np.concatenate([tree.missing_left for tree in trees]),
         gain=np.concatenate([tree.gain for tree in trees]),
@@ -264,4 +299,20 @@ def join(trees: Sequence[Forest]) -> Forest:
         values=np.concatenate([tree.values for tree in trees]),
         operator_weights=np.concatenate([tree.operator_weights for tree in trees]),
         operator_counts=np.concatenate([tree.operator_counts for tree in trees]),
+        level_sets=_join_sets([tree.level_sets for tree in trees]),
     )
+
+
+def _renumber_sets(
+    threshold: npt.NDArray[np.float32], tests_set: npt.NDArray[np.bool_], shift: int
+) -> npt.NDArray[np.float32]:
+    """Return thresholds with other numbers of level sets."""
+    threshold = threshold.copy()
+    threshold[tests_set] += np.float32(shift)
+    return threshold
+
+
+def _join_sets(parts: Sequence[npt.NDArray[np.uint32]]) -> npt.NDArray[np.uint32]:
+    """Concatenate level sets; those of trees without any have no words."""
+    words = max(part.shape[1] for part in parts)
+    return np.concatenate([np.pad(part, ((0, 0), (0, words - part.shape[1]))) for part in parts])

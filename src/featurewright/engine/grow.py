@@ -20,6 +20,7 @@ from featurewright.engine.compiler import call_kernel, kernel, kernel_address
 from featurewright.engine.compiler.parallel_compile import compiled_in_second_process
 from featurewright.engine.criteria import MISSING_ALONE, WORST
 from featurewright.engine.descend import run_programs
+from featurewright.engine.level_sets import IN_SET, SIDES, replace_by_side
 from featurewright.engine.node_search import is_pure, prepare_node, route_missing, search_node
 from featurewright.engine.partition import partition_rows, partition_rows_both_ways
 from featurewright.engine.program_pool import fill_pool, search_pool
@@ -138,6 +139,10 @@ def find_split(context, sample, node):
     alone = state.best_threshold == MISSING_ALONE
     if coarse and not state.best_is_level and not alone:
         call_kernel(settings.scorer, (context, best, zero, zero, REFINE, n, n_stats))
+    threshold, is_level = state.best_threshold, state.best_is_level
+    if is_level == IN_SET:
+        replace_by_side(buffers.evaluation.values, n, buffers.scratch.best_level_set, zero)
+        threshold, is_level = SIDES, zero
     side, gain = route_missing(
         buffers.evaluation.values,
         rows,
@@ -145,8 +150,8 @@ def find_split(context, sample, node):
         n_stats,
         settings,
         buffers.scratch,
-        state.best_threshold,
-        state.best_is_level,
+        threshold,
+        is_level,
     )
     # A split without gain may lead to splits with gain, so rounding must not forbid it.
     rounding = np.float32(1e-6) * rows.totals[n_stats]
@@ -157,6 +162,9 @@ def find_split(context, sample, node):
     tree.threshold[node] = state.best_threshold
     tree.is_level[node] = state.best_is_level
     tree.missing_left[node] = side
+    if state.best_is_level == IN_SET:
+        for word in range(tree.level_sets.shape[1]):
+            tree.level_sets[node, word] = buffers.scratch.best_level_set[0, word]
     for d in range(tree.programs.shape[1]):
         tree.programs[node, d] = best[0, d]
 
@@ -167,10 +175,14 @@ def split_node(context, node, n_nodes, evaluated):
     row_ids, settings, state, tree = context.row_ids, context.settings, context.state, context.tree
     start, n, spare_rows = tree.start[node], tree.size[node], tree.spare_rows[node]
     buffers = context.buffers
-    threshold, is_level = tree.threshold[node], tree.is_level[node]
+    threshold, is_level = tree.threshold[node], np.int64(tree.is_level[node])
     values, spare = buffers.evaluation.values, buffers.spare
     if not evaluated:
         call_kernel(settings.runner, (context, tree.programs, node, start, n))
+        if is_level == IN_SET:
+            replace_by_side(values, n, tree.level_sets, np.int64(node))
+    if is_level == IN_SET:
+        threshold, is_level = SIDES, np.int64(0)
     if settings.missing_both:
         left_size, right_size, left_spare = partition_rows_both_ways(
             row_ids, start, n, spare_rows, values, threshold, is_level, state, spare

@@ -21,6 +21,7 @@ from featurewright.engine.buffers import (
     Target,
     TreeBuffers,
     UserFunctions,
+    count_words,
     make_record,
 )
 from featurewright.engine.compiler import Layouts, Shared
@@ -32,6 +33,8 @@ from featurewright.engine.weighted import begin_tree
 # Largest mean number of copies per row in a tree whose rows go both ways on missing values; once it
 # is reached, rows go to a random side.
 COPIES_PER_ROW = 3
+# Words of the level sets of all nodes of a tree; if there are more, nodes test for single levels.
+MAX_SET_WORDS = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -140,10 +143,13 @@ class BufferPool:
         capacity = _capacity(self.n_rows + copies, settings)
         n_stats = max(job.n_values if settings["by_class"] else 0, job.target.sums.shape[0])
         n_columns = job.columns.shape[0]
+        n_levels = int(job.grammar.n_levels.max(initial=0)) if settings["level_sets"] else 0
+        if capacity * count_words(n_levels) > MAX_SET_WORDS:
+            n_levels = 0
         buffers = TreeBuffers.allocate(
-            self.n_rows, n_columns, n_stats, job.width, settings, capacity
+            self.n_rows, n_columns, n_stats, job.width, settings, capacity, n_levels
         )
-        grown = GrownTree.allocate(capacity, job.width)
+        grown = GrownTree.allocate(capacity, job.width, n_levels)
         inner = (field for field in buffers if isinstance(field, tuple))
         return grown, buffers, Layouts(grown, buffers, *inner)
 
@@ -179,6 +185,7 @@ def grow_one(
         settings[name] = address
     buffer_pool = BufferPool(n_rows) if buffer_pool is None else buffer_pool
     grown, buffers, layouts = arrays = buffer_pool.take(job)
+    settings["level_sets"] = grown.level_sets.shape[1] > 0
     operator_weights = (
         None if job.operator_weights is None else begin_tree(job.operator_weights, grown.programs)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from featurewright.engine.buffers import LANES
+from featurewright.engine.buffers import LANES, SCREEN_KEEP, SCREEN_MIN_ROWS, SCREEN_ROWS
 from featurewright.engine.compiler import call_kernel, kernel
 from featurewright.engine.criteria import (
     INFORMATION,
@@ -17,19 +17,22 @@ from featurewright.engine.criteria import (
 )
 from featurewright.engine.missing import missing_goes_left, score_with_missing
 from featurewright.engine.packed import pack_sums
-from featurewright.engine.programs import gather_all, padded
+from featurewright.engine.programs import gather, gather_all, padded
 from featurewright.engine.random import draw_unit
 from featurewright.engine.search import (
     FROM_BUFFER,
     FROM_VALUES,
+    RAW,
     SAME_THRESHOLD,
     choose_survivors,
     search_columns,
 )
 from featurewright.engine.sums import known_totals, sum_left
+from featurewright.expressions import opcodes as op
 
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
+_INFINITE = np.float32(np.inf)
 # Rows per class up to which 64-bit packed weights are faster than summing class by class: with one
 # threshold per candidate, and with several.
 _MAX_PACKED_CLASS_ROWS = 512
@@ -253,6 +256,49 @@ def halve_candidates(context, sample, start, n, n_stats):
             call_kernel(settings.scorer, (seen, candidates.programs, k, k, how, size, stats))
 
 
+@kernel(inline=True)
+def screens_columns(context, n):
+    """Whether a node is so large that its raw columns, if all are tried, are compared on a sample.
+
+    Without halving, all columns are scored on all rows.
+    """
+    settings, n_columns = context.settings, context.columns.shape[0]
+    enough = context.buffers.sample_ids.shape[0] >= SCREEN_ROWS and n >= SCREEN_MIN_ROWS
+    return enough and settings.n_raw >= n_columns and n_columns >= 2 * SCREEN_KEEP
+
+
+@kernel(inline=True)
+def screen_columns(context, sample, start, n, n_stats):
+    """Score all raw columns on a sample of the rows, and the best of them on all rows."""
+    zero, how = np.int64(0), FROM_VALUES | RAW
+    settings, state, buffers = context.settings, context.state, context.buffers
+    programs, order = buffers.candidates.programs, buffers.candidates.order
+    columns, values = context.columns, buffers.evaluation.values
+    n_columns = np.int64(columns.shape[0])
+    size = np.int64(SCREEN_ROWS)
+    sample_rows(context.row_ids, start, n, size, state, buffers.sample_ids)
+    stats = prepare_node(sample, zero, size, n)
+    for d in range(programs.shape[1]):
+        programs[0, d] = op.END
+    best_score = state.best_score
+    state.best_score = _INFINITE  # so that nothing is the best yet
+    for column in range(n_columns):
+        order[column] = column
+        programs[0, 0] = column
+        gather(
+            context.columns, column, buffers.sample_ids, zero, size, buffers.evaluation.values, zero
+        )
+        call_kernel(settings.scorer, (sample, programs, zero, column, how, size, stats))
+    state.best_score = best_score
+    kept = max(np.int64(2), n_columns // SCREEN_KEEP)
+    choose_survivors(buffers.candidate_scores.scores, order, n_columns, kept)
+    for place in range(kept):
+        column = order[place]
+        programs[0, 0] = column
+        gather(columns, column, context.row_ids, start, n, values, zero)
+        call_kernel(settings.scorer, (context, programs, zero, zero, how, n, n_stats))
+
+
 @kernel
 def search_node(context, sample, start, n, n_stats):
     """Find the best split of a node among constructed expressions and raw columns.
@@ -278,7 +324,10 @@ def search_node(context, sample, start, n, n_stats):
         if halve and state.scored > 0:
             halve_candidates(context, sample, start, n, n_stats)
     if settings.n_raw > 0 and not state.best_perfect:
-        search_columns(context, start, n, n_stats)
+        if screens_columns(context, n):
+            screen_columns(context, sample, start, n, n_stats)
+        else:
+            search_columns(context, start, n, n_stats)
 
 
 @kernel(inline=True)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from featurewright.engine.compiler import bits_float, kernel
-from featurewright.engine.descend import IS_LEVEL, PROGRAM, mix
+from featurewright.engine.descend import IS_LEVEL, IS_SET, PROGRAM, mix
+from featurewright.engine.level_sets import is_member
 from featurewright.engine.programs import run_row
 
 _ONE = np.float32(1.0)
@@ -108,6 +109,7 @@ class Branches(NamedTuple):
 
     roots: np.ndarray  # int64
     packed: np.ndarray  # int32[nodes, 4]
+    level_sets: np.ndarray  # uint32[sets, words]
     programs: np.ndarray  # int32[nodes, max_size]
     columns: np.ndarray  # int32: column of a node in the encoding; -1: none
     values: np.ndarray  # float32: value of a node's entry by its depth
@@ -136,6 +138,8 @@ def which_way(matrix, i, node, branches, users, stack):
     threshold = bits_float(branches.packed[node, 2])
     if branches.packed[node, 3] & IS_LEVEL:
         return 1 if x == threshold else 0
+    if branches.packed[node, 3] & IS_SET:
+        return is_member(branches.level_sets, branches.packed[node, 2], x)
     return 1 if x <= threshold else 0
 
 

@@ -8,6 +8,7 @@ from featurewright.engine.buffers import LOOK_AHEAD
 from featurewright.engine.compiler import call_kernel, kernel
 from featurewright.engine.criteria import MISSING_ALONE, ROUNDING, WORST
 from featurewright.engine.grammar import complete, fingerprint, take_choice
+from featurewright.engine.level_sets import IN_SET
 from featurewright.engine.programs import IN_BUFFER, gather
 from featurewright.engine.random import draw_below
 from featurewright.engine.split import refine_threshold, score_at, score_values
@@ -73,7 +74,7 @@ def record_score(programs, p, k, score, is_level, candidate_scores, state):
     candidate_scores.scores[k] = score
     candidate_scores.thresholds[k] = state.threshold
     state.scored += 1
-    tests_level = np.int64(is_level and state.threshold != MISSING_ALONE)
+    tests_level = is_level if state.threshold != MISSING_ALONE else np.int64(0)
     keep_if_best(programs, p, score, state.threshold, tests_level, candidate_scores.best, state)
 
 
@@ -131,6 +132,7 @@ def score_candidate(context, programs, p, k, how, n, n_stats):
     levels = levels_of(programs, p, n_levels)
     is_level = np.int64(levels > 0)
     state.many_thresholds = settings.many_thresholds | np.int64((how & RAW) != 0)
+    state.is_set = 0
     if how & REFINE:
         refine_threshold(evaluation.values, rows, n, n_stats, settings, scratch, state)
         return
@@ -157,7 +159,13 @@ def score_candidate(context, programs, p, k, how, n, n_stats):
         score = score_values(
             values, row, rows, n, n_stats, settings, scratch, levels, state.best_score, state
         )
+    if state.is_set:
+        is_level = IN_SET
+    best_before = state.best_score
     record_score(programs, p, k, score, is_level, candidate_scores, state)
+    if state.is_set and state.best_score != best_before:
+        for word in range(scratch.level_set.shape[1]):
+            scratch.best_level_set[0, word] = scratch.level_set[0, word]
 
 
 @kernel

@@ -38,6 +38,7 @@ from featurewright.engine.criteria import (
     score_boundary,
 )
 from featurewright.engine.fast_path import score_fast, takes_fast_path
+from featurewright.engine.level_sets import score_levels
 from featurewright.engine.missing import missing_stands_alone, score_with_missing
 from featurewright.engine.packed import fill_packed
 from featurewright.engine.random import draw_below, draw_unit, next_bits
@@ -260,6 +261,10 @@ def score_values(values, row, rows, n, n_stats, settings, scratch, n_levels, bes
     That split has an infinite threshold: every known value goes left.
     """
     state.missing = 0
+    if n_levels > 0 and settings.level_sets:
+        return score_sets(
+            values, row, rows, n, n_stats, settings, scratch, n_levels, best_so_far, state
+        )
     if n_levels == 0 and takes_fast_path(rows, n_stats, settings, state.many_thresholds):
         state.missing = np.int64(value_range(values, row, n, state))
         return score_fast(values, row, rows, n, n_stats, settings, best_so_far, state)
@@ -279,6 +284,28 @@ def score_values(values, row, rows, n, n_stats, settings, scratch, n_levels, bes
                 state.threshold = MISSING_ALONE
                 return alone
         state.perfect = perfect
+    return score
+
+
+@kernel(inline=True)
+def score_sets(values, row, rows, n, n_stats, settings, scratch, n_levels, best_so_far, state):
+    """Score the split of a category into two sets of levels, as `score_values` does."""
+    score = score_levels(values, row, rows, n, n_stats, settings, scratch, n_levels, state)
+    if not state.missing or settings.missing_both:
+        return score
+    right, left = WORST, WORST
+    if score > WORST:
+        scores = scratch.scores
+        score_with_missing(
+            rows, n_stats, settings.criterion, settings.l2, scratch.left, scratch.total, scores
+        )
+        right, left = scores[0], scores[1]
+    alone = score_missing_alone(values, row, rows, n, n_stats, settings, scratch, state)
+    state.perfect = 0
+    if alone > best_so_far and missing_stands_alone(alone, right, left):
+        state.is_set = 0
+        state.threshold = MISSING_ALONE
+        return alone
     return score
 
 

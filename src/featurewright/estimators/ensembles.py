@@ -57,6 +57,7 @@ class GrownEnsemble(ConstructiveLearner):
         **RUNNING,
     }
     _random_threshold = 0
+    _level_sets = 0  # whether categories are split into two sets of levels
     _many_thresholds = 0  # averaging makes up for a coarse comparison of candidates
     _plain_columns = "sqrt"  # raw columns tried at a node when nothing is searched
     _round_columns: ClassVar[Callable[[float], int]] = round  # of their number
@@ -152,6 +153,7 @@ class GrownEnsemble(ConstructiveLearner):
             len(matrix),
             random_threshold=self._random_threshold,
             many_thresholds=self._many_thresholds,
+            level_sets=self._level_sets,
             min_weight=self._least_weight(target),
             side_share=float(self.min_side_share) / (leaves["n_values"] if by_class else 1),
             cut_cost=int(bool(self.cut_cost) and by_class),

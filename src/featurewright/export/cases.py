@@ -280,6 +280,10 @@ class Writer:
         """Write that a row whose value is known goes to a side."""
         exp = sqlglot()
         test, threshold = ensemble.tests[node], float(ensemble.forest.threshold[node])
+        if ensemble.forest.tests_set[node]:
+            levels = [number(float(level)) for level in ensemble.forest.levels_in_set(node)]
+            among = exp.In(this=self.write(test), expressions=levels)
+            return exp.Not(this=among) if side else among
         if ensemble.forest.is_level[node]:
             equal = exp.NEQ if side else exp.EQ
             return equal(this=self.write(test), expression=number(threshold))

@@ -15,7 +15,8 @@ from featurewright.expressions import Domain
 
 _OPSET, _TREES, _IR = 18, 5, 10  # versions that readers of the last years know
 
-_UP_TO, _EQUAL = 0, 4  # modes of a node: value <= split, value == split
+_UP_TO, _EQUAL, _MEMBER = 0, 4, 6  # modes of a node: value <= split, == split, in a set
+_MODES = (_UP_TO, _EQUAL, _MEMBER)  # by `Forest.is_level`
 _SUM, _NONE = 1, 0
 
 
@@ -222,6 +223,7 @@ class _TreeNodes:
         self.features: list[int] = []
         self.splits: list[float] = []
         self.modes: list[int] = []
+        self.members: list[float] = []  # of level sets, each followed by NaN
         self.missing: list[int] = []
         self.below: tuple[list[int], list[int]] = ([], [])  # number of the child on each side
         self.are_leaves: tuple[list[int], list[int]] = ([], [])
@@ -235,7 +237,9 @@ class _TreeNodes:
             left = int(forest.left[node])
             self.features.append(place[ensemble.tests[node]])
             self.splits.append(float(forest.threshold[node]))
-            self.modes.append(_EQUAL if forest.is_level[node] else _UP_TO)
+            self.modes.append(_MODES[int(forest.is_level[node])])
+            if forest.tests_set[node]:
+                self.members += [*forest.levels_in_set(node).tolist(), np.nan]
             self.missing.append(int(forest.missing_left[node]))
             self._add_children(left, left + 1)
         self.roots = [self._root(root) for root in forest.roots.tolist()]
@@ -266,6 +270,7 @@ class _TreeNodes:
     def write(self, sheet: Sheet, values: str) -> str:
         """Add the ensemble over a matrix of values; return the name of its sums."""
         tensor = sheet.onnx.numpy_helper.from_array
+        members = {"membership_values": tensor(np.array(self.members))} if self.members else {}
         return sheet.add(
             "TreeEnsemble",
             values,
@@ -284,4 +289,5 @@ class _TreeNodes:
             nodes_falseleafs=self.are_leaves[1],
             leaf_targetids=[target for target, _ in self.leaves],
             leaf_weights=tensor(np.array([weight for _, weight in self.leaves])),
+            **members,
         )

@@ -130,6 +130,7 @@ def _own_trees(model: Any, feature_names: Any) -> CopiedTrees:
         n_rows=forest.n_rows,
         depth=forest.depth,
         values=np.zeros((forest.n_leaves, 0), np.float32),
+        level_sets=forest.level_sets,
     )
     return CopiedTrees(bare, model._schema, model._construction)
 

@@ -281,7 +281,12 @@ class SpreadSource:
     ) -> None:
         self.matrix, self.users, self.seen = matrix, users, seen
         self.branches = kernels.Branches(
-            forest.roots, forest.packed, forest.programs, layout.number, layout.values
+            forest.roots,
+            forest.packed,
+            forest.level_sets,
+            forest.programs,
+            layout.number,
+            layout.values,
         )
         self.largest = int(np.diff(np.append(forest.roots, len(forest.left))).max())
 

@@ -81,6 +81,13 @@ class Namer:
         text, threshold = self._text(node), self.forest.threshold[node]
         program = self.forest.programs[node]
         column = int(program[0]) if len(program) == 1 or program[1] == END else None
+        if self.forest.tests_set[node] and column is not None:
+            labels = self.schema.levels[column] or ()
+            listed = ", ".join(str(labels[level]) for level in self.forest.levels_in_set(node))
+            before = known.get(text, ())
+            said = before if isinstance(before, tuple) else ()
+            words = f"{text} in {{{listed}}}" if goes_left else f"{text} not in {{{listed}}}"
+            return {**known, text: (*said, words)}
         if self.forest.is_level[node] and column is not None:
             level = (self.schema.levels[column] or ())[int(threshold)]
             before = known.get(text, ())

@@ -73,7 +73,9 @@ def check_trees(forest: Forest) -> None:
     demand(
         all(getattr(forest, name).shape == (n_nodes,) for name in _BY_NODE)
         and forest.programs.shape == (n_nodes, *forest.programs.shape[1:2])
-        and all(getattr(forest, name).ndim == 2 for name in (*_BY_NODE_WIDE, "values"))
+        and all(
+            getattr(forest, name).ndim == 2 for name in (*_BY_NODE_WIDE, "values", "level_sets")
+        )
         and all(len(getattr(forest, name)) in (0, n_nodes) for name in _BY_NODE_WIDE)
         and forest.programs.shape[1] > 0
         and forest.roots.ndim == 1

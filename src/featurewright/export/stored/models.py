@@ -210,6 +210,7 @@ def _check_encoder(model: Any) -> None:
 
 def _check_forest(model: Any) -> None:
     """Check what the nodes of trees test."""
+    from featurewright.engine.level_sets import IN_SET
     from featurewright.expressions.opcodes import END
 
     forest, schema = model.forest_, model._schema
@@ -222,13 +223,23 @@ def _check_forest(model: Any) -> None:
     programs = forest.programs[inner]
     check_programs(programs, schema, model._construction.operators)
     lone = programs[:, 1] == END if programs.shape[1] > 1 else np.ones(len(programs), bool)
-    tests = forest.is_level[inner] != 0
-    demand(np.all(lone[tests]), "a node tests a formula for a level")
+    tests, sets = forest.is_level[inner] == 1, forest.tests_set[inner]
+    demand(
+        np.all(lone[tests | sets]) and np.all(forest.is_level <= IN_SET),
+        "a node tests a formula for a level",
+    )
     levels = forest.threshold[inner][tests]
     n_levels = np.array([len(levels or ()) for levels in schema.levels], np.int64)
     demand(
         np.all((levels >= 0) & (levels < n_levels[programs[tests, 0]])),
         "a node tests for a level that there is not",
+    )
+    n_bits = 32 * forest.level_sets.shape[1]
+    demand(
+        np.array_equal(forest.threshold[forest.tests_set], np.arange(len(forest.level_sets)))
+        and not forest.tests_set[~inner].any()
+        and np.all((n_levels[programs[sets, 0]] > 0) & (n_levels[programs[sets, 0]] <= n_bits)),
+        "a node tests for a set of levels that there is not",
     )
 
 

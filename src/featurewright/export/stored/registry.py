@@ -54,12 +54,15 @@ class RecordSpec:
         Makes an object from the fields; the class itself by default.
     kinds : dict
         Kinds of fields whose annotation says too little; None for a field that is not in a file.
+    newer : tuple of str
+        Fields that files of earlier versions do not have: they get their default.
     """
 
     module: str
     check: Callable[[Any], None] = lambda value: None
     build: Callable[..., Any] | None = None
     kinds: Mapping[str, Any] = field(default_factory=dict)
+    newer: tuple[str, ...] = ()
 
 
 def _build_construction(operators: tuple[Any, ...], **others: Any) -> Any:
@@ -79,7 +82,7 @@ _GRAMMAR = {
 }
 RECORDS = {
     "Schema": RecordSpec("featurewright.tables", checks.check_schema),
-    "Forest": RecordSpec("featurewright.engine.forest", checks.check_trees),
+    "Forest": RecordSpec("featurewright.engine.forest", checks.check_trees, newer=("level_sets",)),
     "Grammar": RecordSpec("featurewright.engine.buffers", kinds=_GRAMMAR),
     "Construction": RecordSpec(
         "featurewright.estimators.construction",
@@ -123,6 +126,7 @@ class Record:
     kinds: Mapping[str, Any]
     build: Callable[..., Any]
     check: Callable[[Any], None]
+    newer: frozenset[str]
 
 
 @cache
@@ -137,7 +141,7 @@ def get_record(name: str) -> Record:
         names = list(made._fields)
     kinds = {item: spec.kinds.get(item, hints[item]) for item in names}
     stored = {item: kind for item, kind in kinds.items() if kind is not None}
-    return Record(made, stored, spec.build or made, spec.check)
+    return Record(made, stored, spec.build or made, spec.check, frozenset(spec.newer))
 
 
 def record_name(made: type) -> str | None:
