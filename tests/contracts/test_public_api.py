@@ -27,6 +27,7 @@ PUBLIC = [
     "FCTreeRegressor",
     "Feature",
     "ForestPathEncoder",
+    "FrontDisplay",
     "KernelFeatureEnsembleClassifier",
     "KernelFeatureEnsembleRegressor",
     "LandmarkKernelFeatures",

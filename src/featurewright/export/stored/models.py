@@ -535,10 +535,18 @@ def _check_auto(model: Any) -> None:
         _check_part(part, schema.n_columns)
     if path is not None:
         demand(
-            len(path.features) == len(path.names) == len(model.path_stability_),
+            len(path.features) == len(path.names) == len(getattr(model, "path_stability_", ())),
             "the formulas in one order are not as many as their shares",
         )
     demand(model.task_ in _TASKS, "AutoFeatures has an unknown task")
+    demand(
+        len(getattr(model, "stability_", model.features_)) == len(model.features_),
+        "the formulas are not as many as their shares",
+    )
+    demand(
+        model.task_ == "regression" or hasattr(model, "classes_"),
+        "AutoFeatures has no classes",
+    )
     demand(model.gain_per_fold_.ndim == 1, "the gains are not one for each fold")
     _check_model(model, n_columns)
 
