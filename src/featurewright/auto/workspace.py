@@ -192,7 +192,8 @@ class Workspace:
     ) -> list[Block]:
         """Run a method; return the choices of its columns that are worth trying.
 
-        Without any sizes, nothing is tried: the columns are to be kept, and have their names.
+        Without any sizes, nothing is tried: the columns are to be kept, and have their names, or
+        are formulas that `join` puts in one order.
         """
         problem = self.problem
         rows = self._rows(method)
@@ -215,11 +216,13 @@ class Workspace:
             )
         )
         train = MethodValues(part, problem.table, self.store)
+        if method.readable and not sizes:  # its formulas are wanted for one order with others
+            self._pools[method.name] = Pool(train, np.empty(0, np.intp))
+            return []
         values = train.all_columns(values if sample is problem else None)
         if method.readable:
             fresh = distinct(self.base, values)
-            most = max(sizes, default=0)
-            ranked = by_residual(self.base, values[:, fresh], problem.target, most)
+            ranked = by_residual(self.base, values[:, fresh], problem.target, max(sizes))
             order, places = Order.RESIDUAL, fresh[ranked]
         else:
             order, places = Order.OWN, _new_columns(self.base, part, values)
