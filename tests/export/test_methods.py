@@ -51,12 +51,13 @@ def with_columns_of(method: str, kind: str, model: AutoFeatures) -> AutoFeatures
     """Return a model whose constructed columns are the first ones of a method."""
     table, y = model.reader_.read(model, FRAME), TARGETS[kind]
     task = Task(kind, 1, max_size=3, n_jobs=1)
-    request = Request(method, table, y, None, task, seed=0, seconds=3600.0)
+    request = Request(method, table, y, None, task, seed=0)
     part = METHODS[method].construct(request).part
     part = part.take(np.arange(min(4, len(part.columns))))
     made = clone(model)
     vars(made).update(vars(model))
     made.parts_, made.features_ = [part], list(part.features)
+    made.stability_ = np.zeros(len(part.features))
     made.columns_ = unique_names([*model.originals_.columns, *part.columns])
     made.model_ = clone(model.model_).fit(made.transform(FRAME), y)
     return made
