@@ -49,18 +49,33 @@ def test_other_estimators_have_the_name_of_their_class():
 class Slow(Ridge):
     """A linear model that takes time by a clock of the test, and notes what it is fitted with."""
 
-    def __init__(self, clock=None, seconds=0.0, seconds_of_a_cell=0.0, seen=None):
+    def __init__(self, clock=None, seconds=0.0, seen=None):
         super().__init__()
-        self.clock, self.seconds, self.seconds_of_a_cell = clock, seconds, seconds_of_a_cell
+        self.clock, self.seconds = clock, seconds
         self.seen = [] if seen is None else seen
 
     def __sklearn_clone__(self):
-        return Slow(self.clock, self.seconds, self.seconds_of_a_cell, self.seen)
+        return Slow(self.clock, self.seconds, self.seen)
 
     def fit(self, X, y, sample_weight=None):
-        self.clock.advance(self.seconds + self.seconds_of_a_cell * X.size)
+        self.clock.advance(self.seconds)
         self.seen.append((len(X), X.shape[1], float(X.sum())))
         return super().fit(X, y, sample_weight)
+
+
+@pytest.fixture
+def fold_rows(monkeypatch):
+    """Numbers of training rows of the folds that a search makes."""
+    rows = []
+    make_fold = Search._make_fold
+
+    def noted(search, number, max_rows):
+        found = make_fold(search, number, max_rows)
+        rows.append(found[0].n_rows)
+        return found
+
+    monkeypatch.setattr(Search, "_make_fold", noted)
+    return rows
 
 
 LARGE = np.random.default_rng(5).normal(size=(6000, 3))
@@ -116,19 +131,10 @@ def test_the_clock_decides_nothing_without_a_budget(fake_clock):
     assert found[0] == found[1]
 
 
-def test_stages_have_more_rows_and_fewer_methods(monkeypatch):
+def test_stages_have_more_rows_and_fewer_methods(fold_rows):
     """A method that is dropped keeps the scores of the stage in which it was dropped."""
-    rows = []
-    make_fold = Search._make_fold
-
-    def noted(search, number, max_rows):
-        found = make_fold(search, number, max_rows)
-        rows.append(found[0].n_rows)
-        return found
-
-    monkeypatch.setattr(Search, "_make_fold", noted)
     auto = quick(methods=["batch", "scores", "paths"]).fit(LARGE, LARGE_PRODUCT)
-    assert rows == [1000, 2500, 2500, 2500]
+    assert fold_rows == [1000, 2500, 2500, 2500]
     by_method = {result["method"]: result for result in auto.results_}
     assert auto.best_method_ == "batch"
     dropped = [r for r in auto.results_ if r["reason_code"] == "screened_out"]
@@ -200,19 +206,10 @@ def test_a_score_that_does_not_fit_the_target():
         quick(estimator=LinearSVC(), scoring="neg_log_loss").fit(X, PRODUCT)
 
 
-def test_growing_folds_have_the_rows_of_the_largest(monkeypatch):
-    rows = []
-    make_fold = Search._make_fold
-
-    def noted(search, number, max_rows):
-        found = make_fold(search, number, max_rows)
-        rows.append(found[0].n_rows)
-        return found
-
-    monkeypatch.setattr(Search, "_make_fold", noted)
+def test_growing_folds_have_the_rows_of_the_largest(fold_rows):
     big = np.tile(LARGE, (5, 1))
     quick(cv=TimeSeriesSplit(3), effort="standard").fit(big, big[:, 0] * big[:, 1])
-    assert rows[-3:] == [7_500, 15_000, 22_500]
+    assert fold_rows[-3:] == [7_500, 15_000, 22_500]
 
 
 def test_a_method_that_finds_nothing_says_so():
