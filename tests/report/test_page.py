@@ -10,10 +10,10 @@ import pytest
 from sklearn.model_selection import TimeSeriesSplit
 from tests.report.cases import fitted
 
+from featurewright.auto.score_text import Score
+from featurewright.auto.text import target_line
 from featurewright.report import as_text, render, result_blocks, summarize, write_report
 from featurewright.report.drawings import draw_profile, scale_of
-from featurewright.report.scores import Score
-from featurewright.report.text import target_line
 
 
 def test_summary_is_plain_and_counts_right():

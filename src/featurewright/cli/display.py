@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE
 from rich.console import Console, RenderableType
@@ -11,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from featurewright.expressions.text import printable, shorten
-from featurewright.report.text import Block, Line, give_or_take
+
+if TYPE_CHECKING:
+    from featurewright.auto.text import Block
 
 
 def plain(text: object, length: int = 200, style: str = "") -> Text:
@@ -53,7 +55,9 @@ STYLES = {"": "", "good": "bold green", "warning": "yellow", "quiet": "dim"}
 
 
 def show(console: Console, blocks: Iterable[Block]) -> None:
-    """Show lines and tables of `featurewright.report.text`."""
+    """Show lines and tables of `featurewright.auto.text`."""
+    from featurewright.auto.text import Line
+
     for block in blocks:
         if isinstance(block, Line):
             console.print(plain(block.text, 1000, STYLES[block.style]), highlight=False)
@@ -66,6 +70,8 @@ def show(console: Console, blocks: Iterable[Block]) -> None:
 
 def show_history(console: Console, summary: dict[str, Any]) -> None:
     """Show every method tried; scores where the console is wide."""
+    from featurewright.auto.text import give_or_take
+
     wide = console.width >= _WIDE
     numbers = ("columns", "folds", "score", "gain") if wide else ("columns", "folds", "gain")
     names = ("method", "outcome", *numbers, "seconds")

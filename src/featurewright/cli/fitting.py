@@ -111,7 +111,7 @@ def _in_order(frame: pl.DataFrame, order: str) -> pl.DataFrame:
     """Sort rows by a column; dates that are written as text by what they mean."""
     import narwhals as nw
 
-    from featurewright.auto.dates import read_seconds
+    from featurewright.tables.dates import read_seconds
 
     kind = _dates_of(frame[order])
     if kind is None:
@@ -130,7 +130,7 @@ def _dates_of(series: pl.Series) -> Any:
     """Return how a column writes dates; None for anything else."""
     import narwhals as nw
 
-    from featurewright.auto.dates import time_kind
+    from featurewright.tables.dates import time_kind
 
     kind = time_kind(nw.from_native(series, series_only=True))
     return kind if kind is not None and kind.is_date else None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from featurewright.auto.summary import summarize
+from featurewright.auto.text import as_text, result_blocks
 from featurewright.report.page import render, write_report
-from featurewright.report.summary import summarize
-from featurewright.report.text import as_text, result_blocks
 
 __all__ = ["as_text", "render", "result_blocks", "summarize", "write_report"]

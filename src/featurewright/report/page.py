@@ -9,6 +9,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from featurewright.auto.summary import summarize
+from featurewright.auto.text import few_formulas, target_line
 from featurewright.expressions.text import shorten
 from featurewright.report.drawings import (
     draw_estimators,
@@ -16,8 +18,6 @@ from featurewright.report.drawings import (
     draw_gains,
     draw_profile,
 )
-from featurewright.report.summary import summarize
-from featurewright.report.text import few_formulas, target_line
 
 
 def render(summary: dict[str, Any], model_file: str = "features.fw") -> str:

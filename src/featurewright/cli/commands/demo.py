@@ -39,10 +39,10 @@ def demo(
     import polars as pl
     from rich.console import Console
 
+    from featurewright.auto.text import feature_blocks, front_blocks
     from featurewright.cli import display
     from featurewright.cli.fitting import TrainingTable, fit_model, watching
     from featurewright.report import summarize
-    from featurewright.report.text import feature_blocks, front_blocks
 
     console = Console()
     started = time.perf_counter()
@@ -148,8 +148,8 @@ def _show_proof(
     import numpy as np
 
     from featurewright.auto.estimators import few_threads, standard_estimator
+    from featurewright.auto.summary import ESTIMATORS
     from featurewright.cli import display
-    from featurewright.report.summary import ESTIMATORS
 
     (X, y), (train, test) = table, rows
     before = X[train].to_numpy(), X[test].to_numpy()

@@ -93,6 +93,13 @@ def fit(
             metavar="N",
         ),
     ] = None,
+    short_names: Annotated[
+        bool,
+        typer.Option(
+            "--short-names",
+            help="Name constructed columns fw_01, fw_02, ...; LightGBM refuses formulas as names.",
+        ),
+    ] = False,
     scoring: Annotated[
         str | None,
         typer.Option(
@@ -215,6 +222,7 @@ def fit(
             methods=tried,
             time_budget=time,
             n_features_out=max_formulas,
+            feature_names="short" if short_names else "formula",
             scoring=scoring,
             cv=cv,
             random_state=seed,

@@ -37,8 +37,9 @@ def inspect(model: Model, as_json: Json = False, debug: Debug = False) -> None:
     """Show what a model holds: formulas, gains, scores by number of formulas, methods tried."""
     from rich.console import Console
 
+    from featurewright.auto import text
+    from featurewright.auto.summary import summarize
     from featurewright.cli import display
-    from featurewright.report import summarize, text
 
     fitted = load_model(model)
     console = Console()

@@ -1,0 +1,458 @@
+"""A fitted `AutoFeatures` as a dict of plain values, from which the page is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import TimeSeriesSplit
+
+import featurewright
+from featurewright.auto.methods import FORMULAS
+from featurewright.auto.outcomes import reason_of
+from featurewright.auto.score_text import Score
+from featurewright.expressions import Feature
+
+ORIGINAL = "original"
+"""Label of the original columns, which all methods are compared with."""
+
+JOINED = " + "
+"""What separates the methods in the label of a combination."""
+
+CLEAR_ERRORS = 2.0
+"""Standard errors above which a gain is called clear."""
+
+ORIGINAL_KINDS = ("number", "missing", "level", "frequency")
+"""Kinds of output columns that come from one original column."""
+
+ESTIMATORS = {
+    "linear": "linear model",
+    "knn": "nearest neighbours",
+    "boosting": "boosted trees",
+}
+TASKS = {
+    "classification": "classification",
+    "regression": "regression",
+    "multilabel": "several labels",
+}
+_MANY_VALUES = 100  # different numbers above which nobody would call a target classes
+_MAX_REFUSED = 3  # methods that looked better which are told of
+
+
+def summarize(model: Any, y: Any = None) -> dict[str, Any]:
+    """Collect what a fitted `AutoFeatures` found, as plain values for JSON.
+
+    Parameters
+    ----------
+    model : AutoFeatures
+        Fitted.
+    y : array-like, optional
+        The target, where it is at hand: the different numbers in it are counted.
+
+    Returns
+    -------
+    dict
+        ``verdict`` (``keep_original``, ``clear``, ``sentence``), ``before`` and ``after``
+        (value, spread, text), ``gain`` and ``gain_error``, ``estimators``, ``methods``,
+        ``features``, ``columns`` that are not formulas, ``front`` (a point for each number of
+        formulas) with ``path`` (the formulas in that order), ``refused`` (a sentence for each
+        method that looked better), ``left_out``, ``cut_short`` (a sentence, or empty) and what was
+        asked: ``task``, ``taken_for``, ``target``, ``score``.
+
+    Examples
+    --------
+    >>> from featurewright.auto.summary import summarize
+    >>> summarize("a model")
+    Traceback (most recent call last):
+    ...
+    TypeError: A report needs a fitted AutoFeatures, got str: fit one first.
+    """
+    if not hasattr(model, "results_") or not hasattr(model, "best_method_"):
+        raise TypeError(
+            f"A report needs a fitted AutoFeatures, got {type(model).__name__}: fit one first."
+        )
+    score = Score(str(model.scoring_))
+    methods = [_method(result, score, model.best_method_) for result in model.results_]
+    estimators = [_estimator(entry, score) for entry in _compared(model)]
+    features = _features(model)
+    names = {feature["name"] for feature in features}
+    originals, others = _other_columns(model, names)
+    profile = getattr(model, "profile_", None) or {}
+    return {
+        "version": featurewright.__version__,
+        "task": TASKS.get(model.task_, str(model.task_)),
+        "taken_for": _taken_for(model, y),
+        "target": None if model.target_name_ is None else str(model.target_name_),
+        "columns_in": int(model.n_features_in_),
+        "columns_out": len(model.columns_),
+        "originals_out": originals,
+        "score": {
+            "scoring": score.scoring,
+            "name": score.name,
+            "is_share": score.is_share,
+            "meaning": score.meaning,
+            "lower_is_better": score.lower_is_better,
+        },
+        "folds": len(model.gain_per_fold_),
+        "measured": _how_measured(
+            len(model.gain_per_fold_),
+            _short_of_time(model.results_),
+            _in_order(model.cv),
+            model.best_method_ != ORIGINAL,
+        ),
+        "cut_short": _cut_short(model),
+        "best_method": str(model.best_method_),
+        "before": _amount(score, model.baseline_score_, _spread_of(estimators, "before")),
+        "after": _amount(score, model.score_, _spread_of(estimators, "after")),
+        **_difference(score, model.gain_, model.gain_std_),
+        "verdict": _verdict(model, score, estimators, len(features) + len(others)),
+        "estimators": estimators,
+        "methods": methods,
+        "classes": list(profile.get("classes", [])),
+        "profiled_rows": int(profile.get("rows", 0)),
+        "features": features,
+        "columns": others,
+        "front": [_point(point, score) for point in getattr(model, "front_", None) or []],
+        "path": _path(model),
+        "refused": _refused(model, score, methods),
+        "left_out": [
+            {"name": str(name), "reason": str(reason)} for name, reason in model.left_out_.items()
+        ],
+    }
+
+
+def estimator_name(name: str) -> str:
+    """Return what people call an estimator."""
+    return ESTIMATORS.get(name, name)
+
+
+def _known(value: Any) -> float | None:
+    """Return a finite number; None for others, such as the error of a single fold."""
+    return None if value is None or not np.isfinite(value) else float(value)
+
+
+def _amount(score: Score, value: Any, spread: Any) -> dict[str, Any]:
+    """Return a score with its spread, as numbers and as text."""
+    mean = _known(value)
+    return {
+        "value": None if mean is None else score.value(mean),
+        "spread": _known(spread) or 0.0,
+        "text": score.text(mean),
+        "spread_text": score.spread(_known(spread)),
+    }
+
+
+def _difference(score: Score, gain: Any, error: Any) -> dict[str, Any]:
+    """Return a difference of scores with its standard error, as numbers and as text."""
+    mean = _known(gain)
+    return {
+        "gain": None if mean is None else score.value(mean),
+        "gain_error": _known(error),
+        "gain_text": score.difference(mean),
+        "gain_error_text": score.error(_known(error)),
+    }
+
+
+def _spread_of(estimators: Sequence[dict[str, Any]], when: str) -> float | None:
+    """Return the spread across folds of the first estimator, the one the features are for."""
+    known = estimators and estimators[0][when]["spread_text"]
+    return float(estimators[0][when]["spread"]) if known else None
+
+
+def _in_order(folds: Any) -> bool:
+    """Whether every fold is scored on rows that come after its training rows."""
+    return isinstance(folds, TimeSeriesSplit)
+
+
+def _how_measured(n_folds: int, short_of_time: bool, in_order: bool, kept: bool) -> str:
+    """Return a sentence about what scores are means of, and what their errors are."""
+    later = " and that come after theirs in time" if in_order else ""
+    seen = f"every score is measured on rows that neither the features nor the model saw{later}"
+    if n_folds < 2:
+        chosen = (
+            ", but the features were chosen by it too, which flatters them a little. ± is the "
+            "standard error of the gain, from parts of the fold's rows"
+        )
+        return (
+            f"One fold{', as there was no time for more' * short_of_time}: {seen}{chosen * kept}. "
+            f"{'Search longer' if short_of_time else 'Use more folds'} for a surer answer."
+        )
+    return (
+        f"Means of {n_folds} folds: {seen}. ± is the spread across folds; for gains, the standard "
+        "error of the paired differences."
+    )
+
+
+def _short_of_time(results: Sequence[dict[str, Any]]) -> bool:
+    """Whether time was the reason why something was not tried, or no further."""
+    reasons = (reason_of(result) for result in results)
+    return any(reason is not None and reason.is_short_of_time for reason in reasons)
+
+
+def _cut_short(model: Any) -> str:
+    """Return a sentence where the time limit ended the search; "" where it did not."""
+    if not getattr(model, "stopped_by_time_", False):
+        return ""
+    return (
+        f"The search was cut short by its time limit of {model.time_budget:g} seconds: another run "
+        "may find something else. Allow more time, or search with less effort."
+    )
+
+
+def _taken_for(model: Any, y: Any) -> dict[str, Any]:
+    """Return what the target was taken for, as text, and the task that it could be instead."""
+    if model.task_ == "multilabel":
+        return {"text": "The target is taken for several labels", "other": None}
+    if model.task_ == "classification":
+        classes = np.asarray(model.classes_)
+        # Two numbers are hardly ever a quantity.
+        other = "regression" if classes.dtype.kind in "iuf" and len(classes) > 2 else None
+        return {"text": f"The target is taken for {len(classes)} classes", "other": other}
+    text, other = "The target is taken for a number", "classification"
+    if y is not None and np.ndim(y) == 1:
+        n_values = len(np.unique(np.asarray(y)))
+        text += f" ({n_values:,} different values)"
+        other = other if n_values <= _MANY_VALUES else None
+    return {"text": text, "other": other}
+
+
+def _point(point: dict[str, Any], score: Score) -> dict[str, Any]:
+    """Describe the choice of some number of formulas; its spread is a standard error."""
+    return {
+        "n_formulas": int(point["n_formulas"]),
+        "chosen": bool(point["chosen"]),
+        **_amount(score, point["score"], point["score_std"]),
+        **_difference(score, point["gain"], point["gain_std"]),
+    }
+
+
+def _path(model: Any) -> list[dict[str, Any]]:
+    """List the formulas of all methods in the order in which they are taken."""
+    path = getattr(model, "path_", None)
+    if path is None:
+        return []
+    shares = getattr(model, "path_stability_", None)
+    shares = [None] * len(path.features) if shares is None else shares
+    return [
+        {"name": feature.name, "mathml": feature.mathml(), "stability_text": _found_again(share)}
+        for feature, share in zip(path.features, shares, strict=True)
+    ]
+
+
+def _found_again(share: Any) -> str:
+    """Return the share of folds in which a formula was found, as text; "" where it is unknown."""
+    return "" if share is None else f"{100 * float(share):.0f}%"
+
+
+def _refused(model: Any, score: Score, methods: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a sentence for each of the few methods that gained more than what was kept."""
+    gains = {r["method"]: _known(r["gain"]) or 0.0 for r in model.results_}
+    kept = max(float(model.gain_), gains.get(model.best_method_, 0.0))
+    better = [m for m in methods if not m["is_best"] and gains[m["name"]] > kept]
+    better.sort(key=lambda method: -gains[method["name"]])
+    n_folds = max((method["n_folds"] for method in methods), default=0)
+    sentences = []
+    for method in better[:_MAX_REFUSED]:
+        gain = f"{method['gain_text']} ± {method['gain_error_text']}"
+        gain = gain if method["gain_error_text"] else method["gain_text"]
+        seen = f"{gain} in {method['n_folds']} of {n_folds} folds"
+        looked = f"{method['shown']} looked better ({seen})"
+        if method["reason"]:
+            sentences.append(f"{looked}, but was not kept: {method['reason']}.")
+        elif model.best_method_ == ORIGINAL:
+            sentences.append(f"{looked}, but not clearly better than chance.")
+        else:
+            sentences.append(f"{looked}, but not clearly better than what was kept.")
+    return sentences
+
+
+def _one_fold(results: Sequence[dict[str, Any]]) -> bool:
+    """Whether something gained, and no method was tried on more than one fold."""
+    tried = [r for r in results if r["method"] != ORIGINAL and r["fold_scores"]]
+    return all(len(r["fold_scores"]) < 2 for r in tried) and any(r["gain"] > 0.0 for r in tried)
+
+
+def _verdict(
+    model: Any, score: Score, estimators: Sequence[dict[str, Any]], n_new: int
+) -> dict[str, Any]:
+    """Return the verdict: what to do, in one sentence."""
+    tried = sum(
+        result["status"] in {"done", "stopped"}
+        and result["method"] not in (ORIGINAL, FORMULAS)
+        and JOINED not in result["method"]
+        for result in model.results_
+    )
+    whom = estimators[0]["name"] if estimators else "model"
+    keep = model.best_method_ == ORIGINAL or n_new == 0
+    clear = float(model.gain_) > CLEAR_ERRORS * float(model.gain_std_)
+    if keep:
+        unproved = _one_fold(model.results_)
+        reasons = {r["reason"] for r in model.results_ if r["method"] != ORIGINAL and r["reason"]}
+        if not tried and len(reasons) == 1:
+            sentence = f"Keep the original columns: no method could be tried ({reasons.pop()})."
+        elif not tried:
+            sentence = (
+                "Keep the original columns: with so little time or so few rows no method could be "
+                "tried."
+            )
+        elif unproved and _short_of_time(model.results_):
+            sentence = (
+                "Keep the original columns for now: the time was up before anything could be "
+                "proved; search longer."
+            )
+        elif unproved:
+            sentence = (
+                "Keep the original columns for now: one fold of so few rows proves too little; use "
+                "more folds."
+            )
+        else:
+            sentence = (
+                f"Keep the original columns: {tried} method{'s' * (tried != 1)} tried, and no "
+                f"constructed feature raised the held-out {score.name} of the {whom} beyond "
+                "chance: a gain counts where it is clearly above its error (±)."
+            )
+        return {"keep_original": True, "clear": not unproved, "sentence": sentence}
+    columns = f"{n_new} constructed column{'s' * (n_new != 1)}"
+    change = ("lower" if score.lower_is_better else "raise") + "s" * (n_new == 1)
+    figures = (
+        f"the held-out {score.name} of the {whom} from {score.text(model.baseline_score_)} to "
+        f"{score.text(model.score_)}"
+    )
+    sentence = (
+        f"Use the new features: {columns} {change} {figures}."
+        if clear
+        else f"The new features may help: {columns} {change} {figures}, but a difference of that "
+        "size can be chance; check them on more rows."
+    )
+    return {"keep_original": False, "clear": clear, "sentence": sentence}
+
+
+def _shown(method: str) -> str:
+    """Return what people call a method, or several together."""
+    names = {ORIGINAL: "original columns", FORMULAS: "formulas of all methods"}
+    return JOINED.join(names.get(part, part) for part in method.split(JOINED))
+
+
+def _method(result: dict[str, Any], score: Score, best: str) -> dict[str, Any]:
+    """Describe one method."""
+    scored = bool(result["fold_scores"])
+    amount = _amount(score, result["mean"] if scored else None, result["std"] if scored else None)
+    return {
+        "name": str(result["method"]),
+        "shown": _shown(str(result["method"])),
+        "is_best": result["method"] == best,
+        "is_original": result["method"] == ORIGINAL,
+        "status": str(result["status"]),
+        "reason": str(result["reason"]),
+        "seconds": float(result["seconds"]),
+        "n_features": None if result["n_features"] is None else int(result["n_features"]),
+        "n_folds": len(result["fold_scores"]),
+        "folds": [_amount(score, value, None)["value"] for value in result["fold_scores"]],
+        "mean": amount["value"],
+        "std": _known(result["std"]) if scored else None,
+        "mean_text": amount["text"],
+        "std_text": amount["spread_text"],
+        **_difference(
+            score, result["gain"] if scored else None, result["gain_std"] if scored else None
+        ),
+    }
+
+
+def _compared(model: Any) -> list[dict[str, Any]]:
+    """Return the scores of the estimators, of the first one without the bias of choosing.
+
+    The features were chosen by its scores, which are therefore too good; `gain_per_fold_` has the
+    gains of what the other folds chose.
+    """
+    entries: list[dict[str, Any]] = []
+    for entry in model.estimator_scores_:
+        # Where time was over, the last folds have one score only.
+        n_folds = min(len(entry["before"]), len(entry["after"]))
+        before, after = (np.asarray(entry[when][:n_folds], float) for when in ("before", "after"))
+        error = entry["gain_std"]
+        if not entries and len(model.gain_per_fold_) == n_folds:
+            after, error = before + model.gain_per_fold_, model.gain_std_
+        if n_folds and np.isfinite(before).all() and np.isfinite(after).all():
+            entries.append(
+                {"name": entry["estimator"], "before": before, "after": after, "error": error}
+            )
+    return entries
+
+
+def _estimator(entry: dict[str, Any], score: Score) -> dict[str, Any]:
+    """Compare one model with and without the features."""
+    before, after, error = entry["before"], entry["after"], _known(entry["error"]) or 0.0
+    gain = float(np.mean(after - before))
+    verdict = "no clear difference"
+    if abs(gain) > CLEAR_ERRORS * error:
+        verdict = "better" if gain > 0 else "worse"
+    return {
+        "name": estimator_name(str(entry["name"])),
+        "before": _amount(score, np.mean(before), _spread(before)),
+        "after": _amount(score, np.mean(after), _spread(after)),
+        **_difference(score, gain, entry["error"]),
+        "verdict": verdict,
+    }
+
+
+def _spread(scores: Any) -> float | None:
+    """Return the standard deviation across folds."""
+    return float(np.std(scores, ddof=1)) if len(scores) > 1 else None
+
+
+def _features(model: Any) -> list[dict[str, Any]]:
+    """List the readable features by their gain, with what is known about their columns."""
+    order = sorted(range(len(model.features_)), key=lambda k: -float(model.features_[k].gain))
+    features = [model.features_[k] for k in order]
+    stability = getattr(model, "stability_", None)
+    shares = [None if stability is None else float(stability[k]) for k in order]
+    profile = getattr(model, "profile_", None) or {"columns": []}
+    profiles = {column["name"]: column for column in profile["columns"]}
+    largest = float(features[0].gain) if features else 0.0
+    holes = [float(profiles.get(f.name, {}).get("undefined", 0.0)) for f in features]
+    return [
+        {
+            "rank": rank,
+            "name": feature.name,
+            "mathml": feature.mathml(),
+            "latex": feature.latex(),
+            "gain": float(feature.gain),
+            "share": float(feature.gain) / largest if largest > 0 else 0.0,
+            "size": feature.expression.size,
+            "inputs": _inputs(feature),
+            "stability": shares[rank - 1],
+            "stability_text": _found_again(shares[rank - 1]),
+            "undefined": hole,
+            "undefined_text": _undefined(hole),
+            "profile": profiles.get(feature.name),
+        }
+        for rank, (feature, hole) in enumerate(zip(features, holes, strict=True), start=1)
+    ]
+
+
+def _undefined(share: float) -> str:
+    """Return the share of rows in which a formula is undefined, as text."""
+    if not share > 0.0:
+        return ""
+    return "less than 1%" if share < 0.01 else f"{100 * share:.0f}%"
+
+
+def _inputs(feature: Feature) -> list[str]:
+    """Return the names of the columns a feature is computed from, each once."""
+    names: dict[str, None] = {}
+    feature.expression.fold(lambda node: names.setdefault(node.name), lambda _, __: None)
+    return list(names)
+
+
+def _other_columns(model: Any, formulas: set[str]) -> tuple[int, list[dict[str, Any]]]:
+    """Return the number of original columns, and the constructed ones that are not formulas."""
+    originals, others = 0, []
+    for column in model.columns_:
+        if column.kind in ORIGINAL_KINDS:
+            originals += 1
+        elif column.name not in formulas:
+            others.append(
+                {"name": str(column.name), "kind": str(column.kind), "source": str(column.source)}
+            )
+    return originals, others
