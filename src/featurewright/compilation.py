@@ -18,8 +18,12 @@ from featurewright.constructive import (
     ConstructiveTreeClassifier,
 )
 from featurewright.estimators.progress import progress
+from featurewright.expressions import Column, Real
 from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
 from featurewright.paths import ForestPathEncoder
+from featurewright.relations.aggregates import AGGREGATES, LinkFeature, LinkValues, SeenRows
+from featurewright.relations.linked import learn_keys, sort_rows
+from featurewright.tables import learn_schema
 
 _ROWS = 96
 _SMALL: dict[str, Any] = {"n_estimators": 2, "random_state": 0}
@@ -104,4 +108,21 @@ def _steps() -> list[Callable[[], Any]]:
         *(encode(missing) for missing in ("random", "spread")),
         encode("random", n_hash=16),
         encode("random", depth_weights=0.5),
+        lambda: _aggregate(X),
     ]
+
+
+def _aggregate(X: Any) -> None:
+    """Compute every aggregate of linked rows, with and without the row itself."""
+    keys = np.arange(len(X)) % 4
+    linked = sort_rows(
+        "rows", learn_schema(X), X, learn_keys([keys], ["key"]), (X[:, 0], False, False)
+    )
+    until = np.full(len(X), 1.0)
+    starts, ends = linked.spans(keys, until)
+    value = Column(1, "x1", Real)
+    for own in (None, linked.place):
+        values = LinkValues(linked, SeenRows(keys, starts, ends, until, own))
+        for name, aggregate in AGGREGATES.items():
+            if own is None or aggregate.for_groups:
+                values.compute(LinkFeature("rows", name, value))

@@ -34,13 +34,16 @@ ESTIMATORS = {
 # Values that no estimator with a parameter of this name allows.
 WRONG = {
     "C": [0, -1.0, np.nan, "x"],
+    "aggregates": ["x", ["x"], 3, None, [5]],
     "append": ["no", 1],
+    "as_of": [3, True, ["x"]],
     "batched": ["no", 1],
     "bootstrap": ["no", 1],
     "budget": ["0n", "n", "ten", 0, -5, 2.5, None, "10", "-1n", True],
     "calibration": ["x", None, 3],
     "class_weight": ["x", 3],
     "coef0": ["x", np.inf, None],
+    "conditions": ["no", 1, None],
     "criterion": ["x", 1, "mse"],
     "cut_cost": ["no", 1, None],
     "degree": [0, 1.5, "3"],
@@ -59,6 +62,7 @@ WRONG = {
     "l2": [-1, np.nan, "x", None],
     "landmarks": ["x", None],
     "learning_rate": [0, -1, np.nan, "x", np.inf],
+    "links": ["x", None, 3, ["x"], [3]],
     "loss": ["x", "mse", 3],
     "max_correlation": [0, 1.5, "x", np.nan],
     "max_depth": [0, -1, 1.5, "3"],
@@ -112,6 +116,7 @@ WRONG = {
     "weighting": ["no", 1],
     "weighting_strength": [-1, np.nan, "x", None, np.inf],
     "width": [0, -1, "x"],
+    "windows": ["x", 3, [0], [-1], ["10"], ["x rows"], [None]],
 }
 FREE = {"block"}  # what it may be is known from the target alone
 

@@ -1,0 +1,607 @@
+"""Features over links: search, and the transformer that computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from featurewright.estimators.parameters import (
+    DeclaredParameters,
+    Parameter,
+    choice,
+    documented,
+    flag,
+    keep_arguments,
+    number,
+    one_of,
+    whole,
+    whole_number,
+)
+from featurewright.estimators.selection import indicator_target, left_over, pursue
+from featurewright.estimators.shared_parameters import OUTPUT, RANDOM_STATE, RUNNING
+from featurewright.expressions import Domain
+from featurewright.relations.aggregates import (
+    AGGREGATES,
+    LinkFeature,
+    LinkValues,
+    SeenRows,
+    Window,
+)
+from featurewright.relations.linked import Numbers, encode_columns, read_keys
+from featurewright.relations.links import LinkKind, check_links
+from featurewright.relations.search import (
+    auto_windows,
+    base_candidates,
+    conditions_of,
+    explained,
+    held_out_worth,
+    least_worth,
+    refined,
+)
+from featurewright.relations.sources import (
+    GroupTarget,
+    Source,
+    as_frame,
+    learn_group_target,
+    learn_sources,
+    out_of_fold,
+    read_rows,
+)
+from featurewright.tables import (
+    ClassTarget,
+    apply_table,
+    check_input_names,
+    fit_table,
+    holds_numbers,
+    read_classes,
+    read_numbers,
+)
+
+_N_FOLDS = 5  # of the targets of groups
+_SCREEN_ROWS = 4_000  # rows that candidates are compared on, half of them to learn from
+_MAX_ROWS = 50_000  # rows that the better ones are ordered on
+_N_REFINED = 20  # candidates that variants are made of
+_SIMPLICITY = 0.8  # what a feature must explain of what one explains that is a part longer
+_POOL = 4  # candidates that are ordered, for each feature asked for
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A candidate, its worth in rows that it did not learn from, and its source."""
+
+    feature: LinkFeature
+    source: int
+    worth: float
+
+
+def _check_as_of(name: str, value: Any) -> None:
+    """Check the name of a column of times."""
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{name}={value!r} must be the name of a column of X, or None.")
+
+
+def _check_aggregates(name: str, value: Any) -> None:
+    """Check which aggregates are tried."""
+    if isinstance(value, str):
+        one_of(name, value, ("all",))
+        return
+    if not isinstance(value, list | tuple) or not value:
+        raise ValueError(
+            f"{name}={value!r} must be 'all' or a list of aggregates, such as ['mean', 'count']."
+        )
+    for aggregate in value:
+        one_of(name, aggregate, tuple(AGGREGATES))
+
+
+def _check_windows(name: str, value: Any) -> None:
+    """Check windows: "auto", None, or a list of days and of texts such as "10 rows"."""
+    if value is None or (isinstance(value, str) and value == "auto"):
+        return
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise ValueError(
+            f"{name}={value!r} must be 'auto', None, or a list of days and numbers of rows, such "
+            "as [30, 90, '10 rows']."
+        )
+    for window in value:
+        _window(window, has_dates=True)
+
+
+def _window(value: Any, *, has_dates: bool) -> Window:
+    """Return a window that a user wrote."""
+    if isinstance(value, str):
+        count, _, unit = value.partition(" ")
+        if not count.isdigit() or unit not in ("row", "rows"):
+            raise ValueError(f"windows holds {value!r}, but a text must be such as '10 rows'.")
+        return Window(None, whole_number("windows", int(count), 1), has_dates)
+    return Window(number("windows", value, above=0.0), None, has_dates)
+
+
+@documented()
+class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
+    """Find features of rows in the rows of other tables that belong to them.
+
+    A feature is an aggregate (count, mean, trend, ...) of a value of the linked rows, possibly
+    under a condition and within a window of time. Candidates are compared by what they explain of
+    the target beyond the columns of the table, in rows that they were not learned from; variants of
+    the best ones are tried next. What explains no more than chance would is not kept.
+
+    A row never sees what was not known at its time: linked rows count only if their time is before
+    the row's, rows of its own history only if they are strictly earlier, and a row is left out of
+    the statistics of its own group. `fit_transform` gives training rows the mean target of their
+    group over other folds, as scikit-learn's `TargetEncoder` does; use it, not `fit` and
+    `transform`, for the rows that a model is trained on.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    features_ : tuple of LinkFeature
+        The features over links, best first. Printing one gives its name.
+    worth_ : ndarray
+        For each of them the share of the target's variance, beyond the columns of the table, that
+        it explained in training rows it was not learned from.
+    n_candidates_ : int
+        Candidates that were compared.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, where the table had names.
+
+    See Also
+    --------
+    Link : A link from rows to other rows.
+    AutoFeatures : Finds formulas of the columns of one table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import polars as pl
+    >>> from featurewright import Link, RelationalFeatures
+    >>> rng = np.random.default_rng(0)
+    >>> orders = pl.DataFrame(
+    ...     dict(customer=rng.integers(0, 300, 3000), amount=rng.exponential(10, 3000))
+    ... )
+    >>> customers = pl.DataFrame(dict(customer=np.arange(300), age=rng.integers(18, 80, 300)))
+    >>> spent = orders.group_by("customer").agg(pl.col("amount").sum())
+    >>> y = customers.join(spent, on="customer", how="left")["amount"].fill_null(0) > 100
+    >>> links = [Link(orders, on="customer", name="orders")]
+    >>> features = RelationalFeatures(links, n_features_out=1, random_state=0).fit(customers, y)
+    >>> print(features.features_[0])
+    sum(orders.amount)
+    """
+
+    _parameters: ClassVar = {
+        "links": Parameter(
+            "list of Link", "Which rows belong to the rows of the table.", check_links
+        ),
+        "as_of": Parameter(
+            "str",
+            """
+            The column of the table with the time at which each row is predicted. Needed where a
+            linked table has times.
+            """,
+            _check_as_of,
+        ),
+        "aggregates": Parameter(
+            '"all" or list of str',
+            f"What is computed of linked rows: {', '.join(AGGREGATES)}.",
+            _check_aggregates,
+        ),
+        "windows": Parameter(
+            '"auto", list or None',
+            """
+            How far back linked rows count, besides all of them: days (or units of a time that is a
+            number), and texts such as "10 rows". "auto" tries 7, 30, 90 and 365 days and the last 3
+            and 10 rows.
+            """,
+            _check_windows,
+        ),
+        "conditions": Parameter(
+            "bool",
+            "Whether features may count only linked rows with a level, or above the median.",
+            flag,
+        ),
+        "n_features_out": Parameter(
+            "int", "Largest number of features over links that `transform` computes.", whole(1)
+        ),
+        "include_original": OUTPUT["include_original"],
+        "keep_missing": OUTPUT["keep_missing"],
+        "budget": Parameter("int", "Candidates that are compared.", whole(1)),
+        "search": Parameter(
+            '{"halving", "exhaustive"}',
+            """
+            Whether candidates are compared on a sample of rows first and the better ones on more,
+            or all of them on all rows.
+            """,
+            choice("halving", "exhaustive"),
+        ),
+        "random_state": RANDOM_STATE,
+        "n_jobs": RUNNING["n_jobs"],
+    }
+
+    def __init__(
+        self,
+        links: Any = (),
+        *,
+        as_of: str | None = None,
+        aggregates: Any = "all",
+        windows: Any = "auto",
+        conditions: bool = True,
+        n_features_out: int = 50,
+        include_original: bool = True,
+        keep_missing: bool = False,
+        budget: int = 1000,
+        search: str = "halving",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        keep_arguments(self, locals())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find features over the links.
+
+        Parameters
+        ----------
+        X : data frame of shape (n_samples, n_features)
+            The rows, with their keys and times. Without links also an array.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, numbers or labels.
+
+        Returns
+        -------
+        RelationalFeatures
+            The fitted transformer.
+        """
+        self._search(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any) -> npt.NDArray[np.float64]:
+        """Find features, and compute those of the training rows without a look at themselves.
+
+        Parameters
+        ----------
+        X : data frame of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, numbers or labels.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            As `transform` gives it, but mean targets of groups are those of other folds, and a row
+            is left out of the statistics of its own group.
+        """
+        return self._search(X, y)
+
+    def transform(self, X: Any, links: Mapping[str, Any] | None = None) -> npt.NDArray[np.float64]:
+        """Compute the features of each row.
+
+        Parameters
+        ----------
+        X : data frame of shape (n_samples, n_features)
+            The rows, with the columns seen in `fit`.
+        links : dict of str to data frame, optional
+            Newer linked tables, by the names of their links. For a history or a group, a table of
+            rows as in `fit`. Others are as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The original columns, unless `include_original` is off, and the features over links,
+            best first. Undefined values are the feature's median in `fit`, or NaN with
+            `keep_missing`.
+        """
+        check_is_fitted(self)
+        frame, base = self._read_again(X)
+        sources = self._newer(links or {})
+        values = [base] if self.include_original or not self._n_columns else []
+        if self.features_:
+            seen = {
+                at: sources[at].see(frame, self.as_of, training=False)
+                for at in {found.source for found in self._found}
+            }
+            values.append(_compute(self._found, sources, seen))
+        values += [group.encode(frame)[:, self._parts] for group in self._groups]
+        return self._finish(np.hstack(values))
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Return the names of the columns that `transform` computes.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns of `fit`, for scikit-learn; others are refused.
+
+        Returns
+        -------
+        ndarray of str
+            Names such as ``mean(orders.amount, last 90 days)``.
+        """
+        check_is_fitted(self)
+        if input_features is not None:
+            check_input_names(self._input_schema, input_features)
+        originals = self._schema.names if self.include_original or not self._n_columns else ()
+        names = [*originals, *map(str, self.features_), *self._group_names]
+        return np.array(names, dtype=object)
+
+    # Reading ------------------------------------------------------------------------------------
+
+    def _read(self, X: Any) -> tuple[Any, Numbers]:
+        """Read the training table; return it as a frame, and its columns as numbers."""
+        if not nw.dependencies.is_into_dataframe(X):
+            matrix, self._schema = fit_table(self, X, dtype=np.float64, order="C")
+            self._input_schema = self._schema
+            self._refuse_array()
+            return None, np.asarray(matrix, dtype=np.float64)
+        validate_data(self, X, reset=True, skip_check_array=True)
+        frame = nw.from_native(X, eager_only=True)
+        matrix, self._schema = encode_columns(frame, set())
+        self._input_schema = self._schema
+        return frame, matrix
+
+    def _refuse_array(self) -> None:
+        """Refuse an array where there are links: its columns have no names."""
+        if len(self.links):
+            raise TypeError(
+                "X is an array, but links need columns with names: pass a data frame of pandas, "
+                "polars or PyArrow."
+            )
+
+    def _read_again(self, X: Any) -> tuple[Any, Numbers]:
+        """Read a later table under the schema of the fit."""
+        if not nw.dependencies.is_into_dataframe(X):
+            self._refuse_array()
+            rows = apply_table(self, self._schema, X, dtype=np.float64)
+            return None, np.asarray(rows, dtype=np.float64)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        frame = nw.from_native(X, eager_only=True)
+        return frame, encode_columns(frame, set(), self._schema)[0]
+
+    def _read_target(self, y: Any, n_rows: int) -> tuple[Numbers, tuple[str, ...]]:
+        """Return the target as columns of numbers, and what each of them is called."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "features are found for a target."
+            )
+        if holds_numbers(y):
+            target = indicator_target(read_numbers(y, n_rows), "regression")
+            return target, tuple("mean(target" for _ in target.T)
+        classes = read_classes(y, n_rows)
+        if not isinstance(classes, ClassTarget):
+            target = np.asarray(classes.codes, dtype=np.float64)
+            return target, tuple(f"mean(target {k}" for k in range(target.shape[1]))
+        target = indicator_target(classes.codes, "classification")
+        names = tuple(f"share(target = {label}" for label in classes.classes.tolist())
+        return (target[:, 1:], names[1:]) if len(names) == 2 else (target, names)
+
+    # Searching ----------------------------------------------------------------------------------
+
+    def _search(self, X: Any, y: Any) -> Numbers:
+        """Find features; return those of the training rows."""
+        self._check_parameters()
+        frame, base = self._read(X)
+        target, names = self._read_target(y, len(base))
+        rng = check_random_state(self.random_state)
+        self._sources: list[Source] = []
+        seen: dict[int, SeenRows] = {}
+        if frame is not None:
+            self._sources = learn_sources(self.links, frame, target)
+            seen = {
+                at: source.see(frame, self.as_of, training=True)
+                for at, source in enumerate(self._sources)
+            }
+        usable = base[:, self._schema.domains != Domain.CATEGORY]
+        known = _filled(usable)
+        groups = self._learn_groups(frame, target, names, rng)
+        known = np.hstack([known, groups])
+        self._found: list[_Found] = self._choose(target, known, seen, rng)
+        self.features_: tuple[LinkFeature, ...] = tuple(found.feature for found in self._found)
+        self.worth_ = np.array([found.worth for found in self._found])
+        self._n_columns = len(self.features_) + len(self._group_names)
+        values = [base] if self.include_original or not self._n_columns else []
+        if self.features_:
+            values.append(_compute(self._found, self._sources, seen))
+        matrix = np.hstack([*values, groups])
+        holes = np.isnan(matrix).all(axis=0)
+        self._fill = np.zeros(matrix.shape[1])
+        self._fill[~holes] = np.nanmedian(matrix[:, ~holes], axis=0)
+        return self._finish(matrix)
+
+    def _learn_groups(
+        self, frame: Any, target: Numbers, names: tuple[str, ...], rng: Any
+    ) -> Numbers:
+        """Learn the mean targets of groups; return those of training rows, out of fold."""
+        n_rows = len(target)
+        self._groups: list[GroupTarget] = []
+        self._group_names: list[str] = []
+        self._parts = np.arange(target.shape[1])
+        columns = [np.empty((n_rows, 0))]
+        links = [link for link in self.links if link.kind is LinkKind.GROUP]
+        folds = rng.permutation(n_rows) % _N_FOLDS if links else np.empty(0, np.int64)
+        for link in links:
+            source = next(s for s in self._sources if s.link is link)
+            here = [name for name, _ in link.keys]
+            index = source.linked.index
+            codes = index.find(read_keys(frame, here, "X"), here)
+            encoded = out_of_fold(link, index, codes, target, folds)
+            rest = left_over(_filled(np.empty((n_rows, 0))), target)
+            worth = held_out_worth(encoded[:, 0], rest, folds % 2 == 0)
+            if worth <= least_worth(len(links), n_rows // 2):
+                continue
+            self._groups.append(learn_group_target(link, index, codes, target))
+            self._group_names += [f"{name}, {link.title})" for name in names]
+            columns.append(encoded)
+        return np.hstack(columns)
+
+    def _choose(
+        self, target: Numbers, known: Numbers, seen: dict[int, SeenRows], rng: Any
+    ) -> list[_Found]:
+        """Return the features that are kept, best first."""
+        n_rows = len(target)
+        self.n_candidates_ = 0
+        if not seen or n_rows < 4:
+            return []
+        rows = np.sort(rng.permutation(n_rows)[: self._n_screened(n_rows)])
+        rest = left_over(known, target)
+        learning = rng.permutation(len(rows)) < len(rows) // 2
+        values = {
+            at: LinkValues(*s.take(rows).alone(self._sources[at].linked)) for at, s in seen.items()
+        }
+
+        def score(candidates: Sequence[tuple[int, LinkFeature]]) -> list[_Found]:
+            self.n_candidates_ += len(candidates)
+            return [
+                _Found(
+                    feature, at, held_out_worth(values[at].compute(feature), rest[rows], learning)
+                )
+                for at, feature in sorted(candidates, key=_by_value)
+            ]
+
+        base = [
+            (at, feature)
+            for at in values
+            for feature in base_candidates(
+                self._sources[at], self._names(), self._windows(at, seen[at])
+            )
+        ]
+        found = score(_some(base, max(1, self.budget // 2), rng))
+        conditions = {
+            at: conditions_of(self._sources[at].linked, seen[at].until) if self.conditions else []
+            for at in values
+        }
+        tried = {(one.source, one.feature) for one in found}
+        variants = [
+            (one.source, feature)
+            for one in _best(found)[:_N_REFINED]
+            for feature in refined(
+                one.feature,
+                self._sources[one.source],
+                conditions[one.source],
+                "share" in self._names(),
+            )
+            if (one.source, feature) not in tried
+        ]
+        room = max(0, self.budget - len(found))
+        found += score(_some(list(dict.fromkeys(variants)), room, rng))
+        least = least_worth(len(found), int(np.count_nonzero(~learning)))
+        good = [one for one in _best(found) if one.worth > least]
+        return self._order(good[: _POOL * self.n_features_out], target, known, seen)
+
+    def _order(
+        self, good: list[_Found], target: Numbers, known: Numbers, seen: dict[int, SeenRows]
+    ) -> list[_Found]:
+        """Return candidates so that each explains most of what those before leave over."""
+        if not good:
+            return []
+        step = max(1, -(-len(target) // _MAX_ROWS))
+        rows = np.arange(0, len(target), step)
+        columns = _compute(good, self._sources, {at: s.take(rows) for at, s in seen.items()})
+        pool = np.column_stack([explained(column, target[rows]) for column in columns.T])
+        simple = np.array([_SIMPLICITY ** (one.feature.size - 1) for one in good])
+        order, _ = pursue(known[rows], pool, target[rows], self.n_features_out, simple)
+        return [good[place] for place in order]
+
+    def _n_screened(self, n_rows: int) -> int:
+        """Return how many rows candidates are compared on."""
+        return n_rows if self.search == "exhaustive" else min(n_rows, _SCREEN_ROWS)
+
+    def _names(self) -> list[str]:
+        """Return the aggregates that are tried."""
+        return list(AGGREGATES) if isinstance(self.aggregates, str) else list(self.aggregates)
+
+    def _windows(self, at: int, seen: SeenRows) -> list[Window]:
+        """Return the windows that are tried for a source."""
+        linked = self._sources[at].linked
+        if self.windows is None or linked.times is None:
+            return []
+        if isinstance(self.windows, str):
+            return auto_windows(linked, seen.until)
+        return [_window(window, has_dates=linked.has_dates) for window in self.windows]
+
+    # Computing ----------------------------------------------------------------------------------
+
+    def _newer(self, links: Mapping[str, Any]) -> list[Source]:
+        """Return the sources with newer tables in place of those of the fit."""
+        titles = [source.link.title for source in self._sources]
+        for title in links:
+            if title not in titles:
+                listed = ", ".join(map(repr, dict.fromkeys(titles))) or "none"
+                raise ValueError(f"links has a table for {title!r}, but the links are: {listed}.")
+        sources = []
+        for source in self._sources:
+            link, table = source.link, links.get(source.link.title)
+            if table is None or source.of_target:
+                sources.append(source)
+            else:
+                rows = read_rows(link, as_frame(table, link.title), source.linked.schema)
+                sources.append(Source(link, rows))
+        return sources
+
+    def _finish(self, matrix: Numbers) -> Numbers:
+        """Fill undefined values, unless they are to be kept."""
+        if not self.keep_missing:
+            holes = np.isnan(matrix)
+            matrix[holes] = np.broadcast_to(self._fill, matrix.shape)[holes]
+        return matrix
+
+
+def _compute(
+    chosen: Sequence[_Found], sources: Sequence[Source], seen: Mapping[int, SeenRows]
+) -> Numbers:
+    """Return the values of features over links."""
+    values: dict[int, LinkValues] = {}
+    n_rows = len(next(iter(seen.values())).keys)
+    out = np.empty((n_rows, len(chosen)))
+    places = range(len(chosen))
+    for place in sorted(places, key=lambda k: _by_value((chosen[k].source, chosen[k].feature))):
+        found = chosen[place]
+        if found.source not in values:
+            values[found.source] = LinkValues(sources[found.source].linked, seen[found.source])
+        out[:, place] = values[found.source].compute(found.feature)
+    return out
+
+
+def _by_value(candidate: tuple[int, LinkFeature]) -> tuple[int, str, str]:
+    """Return what orders candidates so that those of one value under one condition are together."""
+    source, feature = candidate
+    return source, str(feature.value), "" if feature.condition is None else feature.condition.text
+
+
+def _filled(columns: Numbers) -> Numbers:
+    """Return columns with medians in place of missing values."""
+    holes = np.isnan(columns)
+    if not holes.any():
+        return columns
+    fill = np.zeros(columns.shape[1])
+    known = ~holes.all(axis=0)
+    fill[known] = np.nanmedian(columns[:, known], axis=0)
+    return np.where(holes, fill, columns)
+
+
+def _best(found: Sequence[_Found]) -> list[_Found]:
+    """Return candidates in order of their worth."""
+    return sorted(found, key=lambda one: -one.worth)
+
+
+def _some(candidates: list[Any], most: int, rng: Any) -> list[Any]:
+    """Return candidates, a random choice in their order where there are more than asked for."""
+    if len(candidates) <= most:
+        return candidates
+    return [candidates[k] for k in np.sort(rng.permutation(len(candidates))[:most])]

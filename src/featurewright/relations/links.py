@@ -1,0 +1,182 @@
+"""Links: which other rows a row is explained by, declared by their keys and times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class LinkKind(Enum):
+    """What the linked rows are."""
+
+    TABLE = "table"
+    HISTORY = "history"
+    GROUP = "group"
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A link from each row of a table to the rows of another one with the same key.
+
+    Parameters
+    ----------
+    table : data frame
+        The linked rows: pandas, polars, PyArrow or any other frame that narwhals reads.
+    on : str, (str, str) or list of these
+        The key: a column that both tables have, or a pair of names (here, there), or several.
+    time : str, optional
+        The column of `table` that says when a linked row became known. Only rows before the time of
+        the row they explain are seen; `RelationalFeatures(as_of=...)` names that time.
+    name : str, optional
+        How features call the linked rows; "linked" by default.
+    links : list of Link, default=()
+        Links of the linked rows themselves. Where the key is unique in the other table it is a
+        look-up, whose columns join those of `table`; else its rows are aggregated for each linked
+        row, with counts, sums, means, minima and maxima.
+
+    See Also
+    --------
+    RelationalFeatures : Finds features over links.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> orders = pl.DataFrame({"customer": [1, 1, 2], "amount": [5.0, 7.0, 1.0]})
+    >>> Link(orders, on="customer", name="orders")
+    Link(name='orders', on='customer', 3 rows)
+    >>> Link.history(on="store", time="day")
+    Link.history(name='history', on='store', time='day')
+    """
+
+    table: Any
+    on: Any
+    time: str | None = None
+    name: str | None = None
+    links: Iterable[Link] = ()
+    kind: LinkKind = LinkKind.TABLE
+    target_delay: float | None = None
+
+    @classmethod
+    def history(
+        cls,
+        *,
+        on: Any,
+        time: str,
+        name: str = "history",
+        target_delay: float | None = None,
+    ) -> Link:
+        """Link each row to the earlier rows of the same table with the same key.
+
+        Parameters
+        ----------
+        on : str or list of str
+            The key.
+        time : str
+            The column of the table that orders the rows. Only strictly earlier rows are seen.
+        name : str, default="history"
+            How features call the earlier rows.
+        target_delay : float, optional
+            Days (or units of a time that is a number) after which the target of an earlier row is
+            known. None leaves targets of earlier rows out.
+
+        Returns
+        -------
+        Link
+            The link.
+        """
+        return cls(None, on, time, name, (), LinkKind.HISTORY, target_delay)
+
+    @classmethod
+    def group(cls, *, on: Any, name: str | None = None) -> Link:
+        """Link each row to the other rows of the training table with the same key.
+
+        Features are statistics of the columns of these rows, the row itself left out, and the mean
+        target of the group, out of fold for training rows.
+
+        Parameters
+        ----------
+        on : str or list of str
+            The key.
+        name : str, optional
+            How features call the rows; "same" and the key by default.
+
+        Returns
+        -------
+        Link
+            The link.
+        """
+        return cls(None, on, None, name, (), LinkKind.GROUP)
+
+    @property
+    def title(self) -> str:
+        """How features call the linked rows."""
+        if self.name is not None:
+            return self.name
+        if self.kind is LinkKind.GROUP:
+            return "same " + ", ".join(here for here, _ in self.keys)
+        return "linked"
+
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        """Pairs of key columns: in the table, and in the linked one."""
+        if isinstance(self.on, str):
+            return [(self.on, self.on)]
+        if _is_pair(self.on) and isinstance(self.on, tuple):
+            return [(self.on[0], self.on[1])]
+        pairs = []
+        for key in self.on if isinstance(self.on, Iterable) else [self.on]:
+            if isinstance(key, str):
+                pairs.append((key, key))
+            elif _is_pair(key):
+                pairs.append((key[0], key[1]))
+            else:
+                pairs = []
+                break
+        if not pairs:
+            raise ValueError(
+                f"on={self.on!r} of a link must be the name of a key column, a pair of names "
+                "(here, there), or a list of these."
+            )
+        return pairs
+
+    def __sklearn_clone__(self) -> Link:
+        """Return the link itself: it is never changed, and copying tables takes memory."""
+        return self
+
+    def __repr__(self) -> str:
+        start = "Link(" if self.kind is LinkKind.TABLE else f"Link.{self.kind.value}("
+        parts = [f"name={self.title!r}", f"on={self.on!r}"]
+        if self.time is not None:
+            parts.append(f"time={self.time!r}")
+        if self.target_delay is not None:
+            parts.append(f"target_delay={self.target_delay!r}")
+        if hasattr(self.table, "__len__"):
+            parts.append(f"{len(self.table):,} rows")
+        return start + ", ".join(parts) + ")"
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether a value is two names."""
+    two = isinstance(value, tuple | list) and len(value) == 2
+    return two and all(isinstance(name, str) for name in value)
+
+
+def check_links(name: str, links: Any) -> None:
+    """Refuse what is no list of links with different names."""
+    if isinstance(links, Link) or not isinstance(links, list | tuple):
+        raise ValueError(
+            f"{name}={links!r} must be a list of Link, such as [Link(table, on='key')]."
+        )
+    for link in links:
+        if not isinstance(link, Link):
+            raise ValueError(f"{name} holds {link!r}, but every entry must be a Link.")
+        _ = link.keys  # raises where `on` makes no sense
+        check_links("links", list(link.links))
+    titles = [link.title for link in links]
+    for title in titles:
+        if titles.count(title) > 1:
+            raise ValueError(
+                f"Two links are called {title!r}: give each a name of its own (name=…)."
+            )

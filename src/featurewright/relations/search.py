@@ -1,0 +1,202 @@
+"""Candidates over links, and which of them say something about the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from featurewright.expressions import Call, Column, Domain, Expression, get_operator
+from featurewright.relations.aggregates import AGGREGATES, Condition, LinkFeature, Window
+from featurewright.relations.linked import LinkedRows, Numbers
+from featurewright.relations.sources import Source
+
+N_BINS = 8
+# Windows that are tried where times are dates, in days: those that usually hold a few linked rows.
+_DAYS = (1 / 24, 6 / 24, 1.0, 7.0, 30.0, 90.0, 365.0, 1825.0)
+_MAX_WINDOWS = 4
+_MIN_GAPS = 2.0  # usual times between linked rows, that a window has at least
+_PARTS = (64.0, 16.0, 4.0)  # of the whole time, where times are numbers
+_ROWS = (3, 10)
+_MAX_LEVELS = 5  # of a category, that conditions ask for
+_MAX_CONDITION_LEVELS = 1_000  # of a category beyond which no condition asks for one
+_JOINING = ("mul", "div", "sub")
+
+
+def _past(linked: LinkedRows, until: Numbers | None) -> NDArray[np.bool_]:
+    """Return which linked rows are before the last row of a table."""
+    if linked.times is None or until is None:
+        return np.ones(linked.n_rows, bool)
+    return linked.times < np.nanmax(until, initial=-np.inf)
+
+
+def auto_windows(linked: LinkedRows, until: Numbers | None) -> list[Window]:
+    """Return the windows that are tried for a link: some times, and some numbers of rows."""
+    past = _past(linked, until)
+    if linked.times is None or not past.any():
+        return []
+    whole = float(np.ptp(linked.times[past]))
+    gaps = np.diff(linked.times)
+    first_of_key = linked.offsets[1:-1] - 1
+    inside = past[1:] & past[:-1]
+    inside[first_of_key[(first_of_key >= 0) & (first_of_key < len(gaps))]] = False
+    usual = float(np.median(gaps[inside])) if inside.any() else 0.0
+    spans = _DAYS if linked.has_dates else tuple(whole / part for part in _PARTS)
+    fitting = [span for span in spans if max(0.0, _MIN_GAPS * usual) < span < whole]
+    found = [Window(span, None, linked.has_dates) for span in fitting[:_MAX_WINDOWS]]
+    return [*found, *(Window(None, rows, linked.has_dates) for rows in _ROWS)]
+
+
+def base_candidates(
+    source: Source, aggregates: Sequence[str], windows: Sequence[Window]
+) -> list[LinkFeature]:
+    """Return every aggregate of every column in every window."""
+    linked = source.linked
+    schema = linked.schema
+    numbers: list[Column] = []
+    categories: list[Column] = []
+    for at, (name, domain) in enumerate(zip(schema.names, schema.domains, strict=True)):
+        column = Column(at, name, Domain.REAL)
+        (categories if domain == Domain.CATEGORY else numbers).append(column)
+    values: dict[str, Iterable[Column | None]] = {
+        "rows": [] if source.of_target else [None],
+        "number": numbers,
+        "category": categories,
+    }
+    found = []
+    for name in aggregates:
+        aggregate = AGGREGATES[name]
+        if aggregate.needs_condition or (aggregate.needs_time and linked.times is None):
+            continue
+        if source.is_group and not aggregate.for_groups:
+            continue
+        for value in values[aggregate.of]:
+            for window in [None, *windows]:
+                if window is not None and window.rows is not None and name == "count":
+                    continue  # nearly always the number of rows itself
+                found.append(LinkFeature(linked.title, name, value, None, window))
+    return found
+
+
+def conditions_of(linked: LinkedRows, until: Numbers | None) -> list[Condition]:
+    """Return the conditions that are tried: frequent levels, true, and above the median.
+
+    Levels and medians are those of linked rows that some row of the table can see.
+    """
+    schema = linked.schema
+    found = []
+    past = _past(linked, until)
+    for at, (name, domain) in enumerate(zip(schema.names, schema.domains, strict=True)):
+        values = linked.matrix[:, at]
+        known = values[~np.isnan(values) & past]
+        if not len(known) or known.min() == known.max():
+            continue
+        levels = schema.levels[at]
+        if domain == Domain.CATEGORY and levels:
+            if len(levels) > _MAX_CONDITION_LEVELS:
+                continue
+            counts = np.bincount(known.astype(np.intp), minlength=len(levels))
+            for code in np.argsort(-counts, kind="stable")[:_MAX_LEVELS]:
+                if counts[code]:
+                    text = f"{name} = {levels[code]!r}"
+                    found.append(Condition(at, True, float(code), text))
+        elif domain == Domain.BOOLEAN:
+            found.append(Condition(at, True, 1.0, name))
+        else:
+            middle = float(f"{np.median(known):.3g}")
+            if known.min() <= middle < known.max():
+                found.append(Condition(at, False, middle, f"{name} > {middle:g}"))
+    return found
+
+
+def refined(
+    feature: LinkFeature, source: Source, conditions: Sequence[Condition], shares: bool
+) -> list[LinkFeature]:
+    """Return variants of a feature: under a condition, and of values that join two columns."""
+    schema = source.linked.schema
+    numbers = [
+        Column(int(at), schema.names[at], Domain.REAL)
+        for at in np.flatnonzero(schema.domains != Domain.CATEGORY)
+    ]
+    found = [_with(feature, condition=condition) for condition in conditions]
+    if feature.aggregate == "count" and shares:
+        found += [_with(variant, aggregate="share") for variant in found]
+    if isinstance(feature.value, Column) and AGGREGATES[feature.aggregate].of == "number":
+        mine = feature.value.index
+        for first, second in permutations(numbers, 2):
+            if mine not in (first.index, second.index):
+                continue
+            for name in _JOINING:
+                if name != "mul" or first.index < second.index:
+                    found.append(_with(feature, value=_join(name, first, second)))
+    return found
+
+
+def _join(name: str, first: Column, second: Column) -> Expression:
+    """Return an operator applied to two columns."""
+    return Call(get_operator(name), (first, second))
+
+
+def _with(feature: LinkFeature, **changes: Any) -> LinkFeature:
+    """Return a feature with some parts changed."""
+    fields = ("link", "aggregate", "value", "condition", "window")
+    return LinkFeature(**{**{name: getattr(feature, name) for name in fields}, **changes})
+
+
+# Worth ------------------------------------------------------------------------------------------
+
+
+def bin_numbers(column: Numbers, edges: Numbers) -> NDArray[np.intp]:
+    """Return the bin of each value; missing ones have a bin of their own, the last."""
+    bins = np.searchsorted(edges, column, side="left")
+    return np.where(np.isnan(column), len(edges) + 1, bins)
+
+
+def learn_edges(column: Numbers) -> Numbers:
+    """Return boundaries of bins with about equally many values."""
+    known = column[~np.isnan(column)]
+    if not len(known):
+        return np.empty(0)
+    return np.unique(np.quantile(known, np.arange(1, N_BINS) / N_BINS))
+
+
+def bin_means(bins: NDArray[np.intp], n_bins: int, target: Numbers) -> Numbers:
+    """Return the mean target of each bin, shrunk a little towards that of all rows."""
+    counts = np.bincount(bins, minlength=n_bins).astype(np.float64)[:, np.newaxis]
+    sums = np.column_stack([np.bincount(bins, part, minlength=n_bins) for part in target.T])
+    return (sums + target.mean(axis=0)) / (counts + 1.0)
+
+
+def held_out_worth(column: Numbers, target: Numbers, learning: NDArray[np.bool_]) -> float:
+    """Return the share of a target that a column explains in rows that did not choose its bins.
+
+    The column is cut into bins, whose mean targets are learned from one part of the rows and
+    compared with the targets of the others.
+    """
+    edges = learn_edges(column[learning])
+    bins = bin_numbers(column, edges)
+    n_bins = len(edges) + 2
+    means = bin_means(bins[learning], n_bins, target[learning])
+    others = target[~learning]
+    error = ((others - means[bins[~learning]]) ** 2).sum()
+    total = ((others - target[learning].mean(axis=0)) ** 2).sum()
+    return float(1.0 - error / total) if total > 0 else 0.0
+
+
+def least_worth(n_candidates: int, n_held_out: int) -> float:
+    """Return the worth that the best of some columns without any would hardly reach by chance."""
+    return 2.0 * float(np.log(max(2, n_candidates))) / max(1, n_held_out)
+
+
+def explained(column: Numbers, target: Numbers) -> Numbers:
+    """Return the mean targets of a column's bins, which linear models can compare.
+
+    Of several targets, that which the bins explain most.
+    """
+    edges = learn_edges(column)
+    bins = bin_numbers(column, edges)
+    means = bin_means(bins, len(edges) + 2, target)[bins]
+    return np.asarray(means[:, int(np.argmax(means.var(axis=0)))])

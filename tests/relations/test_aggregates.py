@@ -1,0 +1,142 @@
+"""Aggregates of linked rows agree with one row at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.naive import ranges as naive
+
+from featurewright import Link
+from featurewright.expressions import Column, Domain
+from featurewright.relations.aggregates import (
+    AGGREGATES,
+    Condition,
+    LinkFeature,
+    LinkValues,
+    SeenRows,
+    Window,
+)
+from featurewright.relations.sources import Source, read_rows
+
+NUMBERS = [name for name in AGGREGATES if name not in ("share", "distinct")]
+
+
+def make_linked(seed: int, n: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    value = np.round(rng.normal(size=n) * 10.0 ** rng.integers(-3, 6), 3)
+    value[rng.random(n) < 0.2] = np.nan
+    return {
+        "key": rng.integers(0, 4, n),
+        "time": rng.integers(0, 8, n).astype(float),  # many equal times
+        "value": value,
+        "kind": rng.integers(0, 3, n).astype(float),
+    }
+
+
+def link_of(linked: dict[str, np.ndarray]) -> Link:
+    return Link(linked_frame(linked), on="key", time="time", name="rows")
+
+
+def linked_frame(linked: dict[str, np.ndarray]) -> pl.DataFrame:
+    return pl.DataFrame(linked, nan_to_null=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 40), name=st.sampled_from(NUMBERS))
+@pytest.mark.parametrize("span", [None, 3.0])
+def test_aggregates_of_ranges(span: float | None, seed: int, n: int, name: str) -> None:
+    linked = make_linked(seed, n)
+    keys, until = np.array([0, 1, 2, 3, 9, 0]), np.array([8.0, 4.0, 0.0, 5.0, 8.0, 5.0])
+    source = Source(link_of(linked), read_rows(link_of(linked), as_nw(linked)))
+    frame = as_nw({"key": keys, "now": until})
+    values = LinkValues(source.linked, source.see(frame, "now", training=False))
+    value = None if AGGREGATES[name].of == "rows" else Column(0, "value", Domain.REAL)
+    window = None if span is None else Window(span, None, False)
+    actual = values.compute(LinkFeature("rows", name, value, None, window))
+    counted = linked["value"] if value is not None else np.ones(n)
+    expected = []
+    for key, now in zip(keys, until, strict=True):
+        rows = naive.visible(linked, key, now, span)
+        expected.append(naive.aggregate(name, counted[rows], linked["time"][rows], now))
+    np.testing.assert_allclose(actual, expected, rtol=1e-7, atol=1e-7 * (1 + scale(linked)))
+
+
+def scale(linked: dict[str, np.ndarray]) -> float:
+    return float(np.nanmax(np.abs(linked["value"]), initial=0.0))
+
+
+def as_nw(columns: dict[str, np.ndarray]):
+    import narwhals as nw
+
+    return nw.from_native(linked_frame(columns), eager_only=True)
+
+
+def test_condition_and_share() -> None:
+    linked = make_linked(3, 60)
+    source = Source(link_of(linked), read_rows(link_of(linked), as_nw(linked)))
+    frame = as_nw({"key": np.arange(4), "now": np.full(4, 7.0)})
+    values = LinkValues(source.linked, source.see(frame, "now", training=False))
+    high = Condition(1, False, 0.5, "kind > 0.5")
+    counts = values.compute(LinkFeature("rows", "count", None, high))
+    shares = values.compute(LinkFeature("rows", "share", None, high))
+    for key in range(4):
+        rows = naive.visible(linked, key, 7.0, None)
+        among = linked["kind"][rows] > 0.5
+        assert counts[key] == among.sum()
+        assert shares[key] == pytest.approx(among.mean())
+
+
+def test_distinct_levels() -> None:
+    table = pl.DataFrame({"key": [1, 1, 1, 2, 2], "colour": ["a", "b", "a", None, "c"]})
+    link = Link(table, on="key", name="rows")
+    import narwhals as nw
+
+    source = Source(link, read_rows(link, nw.from_native(table, eager_only=True)))
+    frame = nw.from_native(pl.DataFrame({"key": [1, 2, 3]}), eager_only=True)
+    values = LinkValues(source.linked, source.see(frame, None, training=False))
+    colour = Column(0, "colour", Domain.REAL)
+    assert values.compute(LinkFeature("rows", "distinct", colour)).tolist() == [2.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("name", [name for name, one in AGGREGATES.items() if one.for_groups])
+def test_a_row_is_left_out_of_its_group(name: str) -> None:
+    if name == "share":
+        return_shares()
+        return
+    linked = make_linked(5, 50)
+    link = Link.group(on="key", name="rows")
+    frame = as_nw({"key": linked["key"], "value": linked["value"]})
+    source = Source(link, read_rows(link, frame))
+    values = LinkValues(source.linked, source.see(frame, None, training=True))
+    value = None if name == "count" else Column(0, "value", Domain.REAL)
+    actual = values.compute(LinkFeature("rows", name, value))
+    counted = np.ones(50) if value is None else linked["value"]
+    for row in range(50):
+        others = [i for i in range(50) if linked["key"][i] == linked["key"][row] and i != row]
+        expected = naive.aggregate(name, counted[others], np.zeros(len(others)), 0.0)
+        close = 1e-7 * (1 + scale(linked))
+        np.testing.assert_allclose(actual[row], expected, rtol=1e-7, atol=close)
+
+
+def return_shares() -> None:
+    frame = as_nw({"key": np.array([1.0, 1.0, 1.0]), "value": np.array([0.0, 1.0, 1.0])})
+    link = Link.group(on="key", name="rows")
+    source = Source(link, read_rows(link, frame))
+    seen = source.see(frame, None, training=True)
+    assert isinstance(seen, SeenRows)
+    ones = Condition(0, False, 0.5, "value > 0.5")
+    shares = LinkValues(source.linked, seen).compute(LinkFeature("rows", "share", None, ones))
+    assert shares.tolist() == [1.0, 0.5, 0.5]
+
+
+def test_names() -> None:
+    amount = Column(0, "amount", Domain.REAL)
+    web = Condition(1, True, 0.0, "channel = 'web'")
+    feature = LinkFeature("orders", "mean", amount, web, Window(90.0, None, True))
+    assert str(feature) == "mean(orders.amount, last 90 days, where channel = 'web')"
+    assert str(Window(0.25, None, True)) == "last 6 hours"
+    assert str(Window(1.0, None, True)) == "last 1 day"
+    assert str(Window(2.5, None, False)) == "last 2.5"
