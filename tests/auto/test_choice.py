@@ -11,13 +11,13 @@ import pytest
 from sklearn.model_selection import KFold
 
 from featurewright.auto.choice import choose, corrected_error
-from featurewright.auto.dates import TimeKind, date_parts, read_seconds, time_kind
 from featurewright.auto.estimators import (
     EvenScaler,
     further_folds,
     make_folds,
 )
-from featurewright.auto.selection import by_residual, distinct, left_over
+from featurewright.estimators.selection import by_residual, distinct, left_over
+from featurewright.tables.dates import TimeKind, date_parts, read_seconds, time_kind
 
 SHARE = 0.25
 

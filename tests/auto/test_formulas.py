@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 
 from featurewright.auto.formulas import formula_values, is_found, order_formulas
 from featurewright.auto.neighbours import neighbours, shorter
-from featurewright.auto.selection import PoolGains, Pursuit
 from featurewright.auto.thresholded import with_thresholds
+from featurewright.estimators.selection import PoolGains, Pursuit, normalized
 from featurewright.expressions import Column, Feature, Real, parse
 from featurewright.tables import EncodedTable, learn_schema
 
@@ -117,7 +117,7 @@ def test_a_pool_is_kept_up_to_date(n_targets):
         kept.remove(*pursuit.take(kept.own[:, place]))
         kept.close(place)
     open_ = [1, 2, 4, 5]
-    assert_allclose(kept.gains()[open_], pursuit.explained(pursuit.own_parts(pool[:, open_])))
+    assert_allclose(kept.gains()[open_], pursuit.explained(normalized(pool[:, open_])))
     assert kept.gains()[[0, 3]].tolist() == [-1.0, -1.0]
     design = np.column_stack([np.ones(80), base, pool[:, [3, 0]]])
     centred = target - target.mean(axis=0)

@@ -16,8 +16,8 @@ from featurewright.auto import AutoFeatures, standard_estimator
 from featurewright.auto.estimators import choose_estimator, make_folds
 from featurewright.auto.methods import Task, _warm_up, warm_up
 from featurewright.auto.search import Search
+from featurewright.auto.summary import summarize
 from featurewright.auto.workspace import Workspace
-from featurewright.report.summary import summarize
 
 
 def test_the_best_few_are_tried_on_further_folds():

@@ -1,4 +1,4 @@
-"""The plot of `front_`, in scikit-learn's manner: made from an estimator, drawn with `plot`."""
+"""Plots of searches, in scikit-learn's manner: made from an estimator, drawn with `plot`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from featurewright.auto.additive import output_shapes, read_weights
 from featurewright.auto.features import AutoFeatures
 from featurewright.paths.displays import load_pyplot
 
@@ -141,4 +142,120 @@ class FrontDisplay:
         self.ax_.minorticks_off()
         self.ax_.set(xlabel="formulas", ylabel=f"held-out {self.score_name}")
         self.ax_.legend()
+        return self
+
+
+_N_POINTS = 200  # of a curve
+_N_BESIDE = 4  # curves beside each other
+
+
+class AdditiveDisplay:
+    """What each formula adds to a prediction that is a sum: one curve for all of its terms.
+
+    Parameters
+    ----------
+    names : list of str
+        Formulas and columns.
+    points : list of ndarray
+        Values of each.
+    curves : list of ndarray
+        What they add to the score there.
+
+    Attributes
+    ----------
+    axes_ : ndarray of Axes
+        Where the curves are drawn.
+    figure_ : Figure
+        The figure they are part of.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import numpy as np
+    >>> from featurewright import AdditiveDisplay, AutoFeatures
+    >>> X = np.random.default_rng(0).normal(size=(300, 4))
+    >>> y = X[:, 0] * X[:, 1] > 0
+    >>> auto = AutoFeatures(methods="batch", effort="quick", random_state=0).fit(X, y)
+    >>> AdditiveDisplay.from_estimator(auto.to_additive(max_terms=1), X).names
+    ['x0 * x1']
+    """
+
+    axes_: Any
+    figure_: Any
+
+    def __init__(self, names: list[str], points: list[Numbers], curves: list[Numbers]) -> None:
+        self.names = names
+        self.points = points
+        self.curves = curves
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: AutoFeatures, X: Any, *, score: int = 0, **kwargs: Any
+    ) -> Self:
+        """Draw the terms of a sum.
+
+        Parameters
+        ----------
+        estimator : AutoFeatures
+            What `to_additive` returned.
+        X : array-like or data frame
+            Rows, whose values give each curve its range.
+        score : int, default=0
+            Which score, where there is one for each of several classes.
+        **kwargs
+            Passed to the axes' `plot`.
+
+        Returns
+        -------
+        AdditiveDisplay
+            What was drawn, the largest effects first.
+        """
+        check_is_fitted(estimator)
+        weights, _ = read_weights(estimator.model_)
+        if not 0 <= score < len(weights):
+            raise ValueError(f"score={score} must be one of the {len(weights)} scores, from 0 on.")
+        columns = estimator._columns(X)
+        matrix = estimator.reader_.read(estimator, X).matrix
+        found: dict[str, tuple[Numbers, Numbers]] = {}
+        for place, shape in enumerate(output_shapes(estimator)):
+            if shape.formula not in found:
+                own = columns[:, place] if shape.expression is None else None
+                values = shape.expression.evaluate(matrix) if shape.expression else own
+                low, high = np.nanquantile(np.asarray(values, np.float64), [0.01, 0.99])
+                grid = np.linspace(low, high, _N_POINTS)
+                found[shape.formula] = grid, np.zeros(_N_POINTS)
+            grid, curve = found[shape.formula]
+            curve += weights[score, place] * shape.follow(grid)
+        ranked = sorted(found, key=lambda name: -float(np.ptp(found[name][1])))
+        grids, curves = ([found[name][part] for name in ranked] for part in (0, 1))
+        return cls(ranked, grids, curves).plot(**kwargs)
+
+    def plot(self, **kwargs: Any) -> Self:
+        """Draw one curve for each formula in a new figure.
+
+        Parameters
+        ----------
+        **kwargs
+            Passed to the axes' `plot`.
+
+        Returns
+        -------
+        AdditiveDisplay
+            This display, with `axes_` and `figure_`.
+        """
+        beside = min(_N_BESIDE, len(self.names))
+        n_rows = -(-len(self.names) // beside)
+        size = (3.2 * beside, 2.6 * n_rows)
+        self.figure_, axes = load_pyplot().subplots(
+            n_rows, beside, squeeze=False, figsize=size, layout="constrained"
+        )
+        self.axes_ = axes.ravel()[: len(self.names)]
+        for ax in axes.ravel()[len(self.names) :]:
+            ax.set_visible(False)
+        for ax, name, grid, curve in zip(
+            self.axes_, self.names, self.points, self.curves, strict=True
+        ):
+            ax.plot(grid, curve, **kwargs)
+            ax.set(xlabel=name.replace("$", r"\$"), ylabel="adds")
         return self

@@ -11,15 +11,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.model_selection import check_cv as sklearn_check_cv
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
@@ -101,20 +95,33 @@ def standard_estimator(name: str, task: str, *, random_state: Any = None) -> Any
     one_of("estimator", name, STANDARD)
     one_of("task", task, ("classification", "regression", "multilabel"))
     numbers = task == "regression"
+    # Imported here and below, since `transform` of a new process fits no estimator.
     if name == "linear":
+        from sklearn.linear_model import LogisticRegression, RidgeCV
+
         if numbers:
             return make_pipeline(EvenScaler(), RidgeCV(np.logspace(-2, 4, 13)))
         logistic: Any = LogisticRegression(max_iter=150)
         if task == "multilabel":
+            from sklearn.multiclass import OneVsRestClassifier
+
             logistic = OneVsRestClassifier(logistic)
         return make_pipeline(EvenScaler(), logistic)
     if name == "knn":
+        from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
         make = KNeighborsRegressor if numbers else KNeighborsClassifier
         return make_pipeline(EvenScaler(), make(10))
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
     if numbers:
         return HistGradientBoostingRegressor(random_state=random_state)
     trees = HistGradientBoostingClassifier(random_state=random_state)
-    return MultiOutputClassifier(trees) if task == "multilabel" else trees
+    if task == "multilabel":
+        from sklearn.multioutput import MultiOutputClassifier
+
+        return MultiOutputClassifier(trees)
+    return trees
 
 
 def choose_estimator(estimator: Any, task: str, n_outputs: int, seed: int) -> tuple[str, Any]:
@@ -123,6 +130,8 @@ def choose_estimator(estimator: Any, task: str, n_outputs: int, seed: int) -> tu
         name = "linear" if estimator is None else estimator
         model = standard_estimator(name, task, random_state=seed)
         if task == "regression" and n_outputs > 1 and name == "boosting":
+            from sklearn.multioutput import MultiOutputRegressor
+
             model = MultiOutputRegressor(model)
         return name, model
     if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
@@ -146,6 +155,11 @@ def _name_of(estimator: Any, task: str) -> str:
 def _last(estimator: Any) -> Any:
     """Return the last step of a pipeline, else the estimator itself."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
+def refuses_formulas(estimator: Any) -> bool:
+    """Whether an estimator refuses characters of formulas in names of columns."""
+    return type(_last(estimator)).__module__.partition(".")[0] in ("lightgbm", "xgboost")
 
 
 def make_folds(
@@ -238,6 +252,8 @@ def fit_estimator(estimator: Any, X: Any, y: NDArray[Any], weights: Any) -> Any:
     model = clone(estimator)
     if y.ndim == 1 and len(np.unique(y)) == 1:
         # Most classifiers refuse a single class, and there is nothing to learn of numbers.
+        from sklearn.dummy import DummyClassifier, DummyRegressor
+
         return (DummyRegressor() if is_regressor(model) else DummyClassifier()).fit(X, y)
     parameters = {} if weights is None else _weight_parameters(model, weights)
     with warnings.catch_warnings():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import warnings
 from copy import copy
-from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from featurewright.auto.additive import Term, output_shapes, read_weights, select_terms
 from featurewright.auto.candidates import ORIGINAL, Candidate
 from featurewright.auto.cross_check import score_estimators
 from featurewright.auto.estimators import (
@@ -26,17 +26,21 @@ from featurewright.auto.estimators import (
     further_folds,
     make_folds,
     probabilities,
+    refuses_formulas,
+    standard_estimator,
 )
 from featurewright.auto.failures import Attempt
 from featurewright.auto.methods import METHODS, Task, chosen_methods, warm_up
-from featurewright.auto.originals import OutputColumn, unique_names
-from featurewright.auto.parts import KINDS, Part, rate_formulas
+from featurewright.auto.originals import OutputColumn, short_names, unique_names
+from featurewright.auto.parts import KINDS, Part, learn_part, rate_formulas
 from featurewright.auto.plan import EFFORTS
 from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader, learn_reader
 from featurewright.auto.scoring import choose_scorer
 from featurewright.auto.search import Search
+from featurewright.auto.summary import summarize
 from featurewright.auto.targets import TASKS, read_target
+from featurewright.auto.text import as_text, result_blocks
 from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, Workspace
 from featurewright.estimators.parameters import check_jobs, number, one_of, whole_number
@@ -46,6 +50,7 @@ from featurewright.tables import check_groups, check_input_names, check_weights
 _logger = logging.getLogger("featurewright")
 _LAST_SEED = 1000
 _MAX_KEPT_BYTES = 10**8  # of a training table that `limit` may use again
+_NAMES = ("auto", "formula", "short")
 _MAX_PROFILED_COLUMNS = 300  # columns of the output that `profile_` describes
 
 
@@ -101,6 +106,11 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         few choices are then tried on further folds.
     max_size : int, default=5
         Largest number of symbols in a formula; a bend or step at a number comes on top.
+    feature_names : {"auto", "formula", "short"}, default="auto"
+        Names of constructed columns in the output and in SQL: their formulas, or "fw_01", "fw_02"
+        and so on, which `feature_mapping_` explains. "short" also replaces names of other columns
+        with characters that LightGBM or XGBoost refuse. "auto" is "short" where `estimator` is of
+        these two, else "formula".
     random_state : int, RandomState or None, default=None
         Seed.
     n_jobs : int or None, default=None
@@ -134,6 +144,9 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         method gives formulas.
     path_stability_ : ndarray
         The same share for each of those.
+    terms_ : list of dict
+        Where the model is linear, what it adds up: formula, shape ("line", "bend", "step", or the
+        kind of an original column), threshold, and a coefficient for each score.
     stopped_by_time_ : bool
         Whether `time_budget` cut the search short.
     baseline_score_, score_ : float
@@ -152,6 +165,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         too large, of the standard ones; a quick search leaves these out.
     columns_ : tuple of OutputColumn
         What `transform` gives.
+    feature_mapping_ : dict of str to str
+        What each short name of the output stands for; empty where names are formulas.
     reader_ : TableReader
         How a raw table becomes the table that features are made from.
     originals_ : Originals
@@ -192,6 +207,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         scoring: Any = None,
         cv: Any = None,
         max_size: int = 5,
+        feature_names: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -205,6 +221,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         self.scoring = scoring
         self.cv = cv
         self.max_size = max_size
+        self.feature_names = feature_names
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -243,6 +260,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
                 "numbers."
             )
         reader, table, left_out = learn_reader(self, X)
+        for name, _, kind in reader.times if self.verbose else ():
+            _logger.warning("Column %r is read as a %s.", name, kind.value)
         n_rows = len(table.matrix)
         target = read_target(y, n_rows, self.estimator, self.task)
         self.task_: str = target.task
@@ -328,6 +347,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         if self.n_features_out is not None:
             whole_number("n_features_out", self.n_features_out, 1, other="None")
         whole_number("max_size", self.max_size, 1)
+        one_of("feature_names", self.feature_names, _NAMES)
         check_jobs(self.n_jobs)
         if isinstance(self.estimator, str):
             one_of("estimator", self.estimator, STANDARD)
@@ -339,6 +359,11 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         """Set the attributes that say what the search found."""
         leaderboard = search.leaderboard
         self.results_: list[dict[str, Any]] = leaderboard.results()
+        for result in self.results_:
+            # Several methods together may have been offered more columns than were asked for.
+            result["n_features"] = min(
+                result["n_features"], self.n_features_out or result["n_features"]
+            )
         self.best_method_ = candidate.label
         # The last fold may have the original columns only: both means are over the same folds.
         base = leaderboard.proofs(ORIGINAL)[: len(gains) or None]
@@ -385,6 +410,10 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         self.columns_: tuple[OutputColumn, ...] = unique_names(
             [*self.originals_.columns, *(c for part in self.parts_ for c in part.columns)]
         )
+        short = self.feature_names == "short"
+        if self.feature_names == "auto":
+            short = refuses_formulas(estimator)
+        self.feature_mapping_: dict[str, str] = short_names(self.columns_) if short else {}
         listed = [feature for part in self.parts_ for feature in part.features]
         self.features_: list[Feature] = sorted(listed, key=lambda feature: -feature.gain)
         self.model_ = fit_estimator(estimator, columns, problem.y, problem.weights)
@@ -471,14 +500,16 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         limited._keep_formulas(n_formulas, problem)
         return limited
 
-    def _training_rows(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+    def _training_rows(
+        self, X: Any, y: Any, sample_weight: Any, asked_by: str = "limit"
+    ) -> Problem:
         """Return the training rows, as given or as kept."""
         if X is None or y is None:
             kept: Problem | None = getattr(self, "_training", None)
             if kept is None:
                 raise ValueError(
                     "The training rows are not at hand, since the model was loaded from a file or "
-                    "the table is large: pass X and y of the training table to limit."
+                    f"the table is large: pass X and y of the training table to {asked_by}."
                 )
             return kept
         table = self.reader_.read(self, X)
@@ -510,6 +541,94 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         self.gain_, self.gain_std_ = point["gain"], point["gain_std"]
         self.gain_per_fold_ = np.array(point["fold_gains"])
         self.score_ = self.baseline_score_ + self.gain_
+
+    def to_additive(
+        self, max_terms: int = 20, X: Any = None, y: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Return a fitted copy that predicts by a short sum, which `terms_` lists.
+
+        A term is an original column or a formula of `path_`, as it is, bent at a number (as in
+        ``max(a * b, 2.5)``) or a step there (``a * b > 2.5``). Terms are selected by a path of L1
+        penalties, the penalty by cross-validation; a linear or logistic regression is then fitted
+        to them. `export.to_sql` and `save` take the copy as they take any search.
+
+        Parameters
+        ----------
+        max_terms : int, default=20
+            Largest number of terms.
+        X : array-like or data frame, optional
+            The training table, where it is not at hand (see `limit`).
+        y : array-like, optional
+            Its target.
+        sample_weight : array-like, optional
+            Weights of its rows.
+
+        Returns
+        -------
+        AutoFeatures
+            The copy. Its scores and gains stay those of the search: score it on rows of your own.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from featurewright import AutoFeatures
+        >>> X = np.random.default_rng(0).normal(size=(300, 4))
+        >>> y = X[:, 0] * X[:, 1] > 0
+        >>> auto = AutoFeatures(methods="batch", effort="quick", random_state=0).fit(X, y)
+        >>> additive = auto.to_additive(max_terms=1)
+        >>> [(term["formula"], term["shape"], term["threshold"]) for term in additive.terms_]
+        [('x0 * x1', 'step', 0.0)]
+        """
+        check_is_fitted(self)
+        whole_number("max_terms", max_terms, 1)
+        problem = self._training_rows(X, y, sample_weight, "to_additive")
+        if problem.y.ndim > 1:
+            raise ValueError(
+                f"The target has {problem.y.shape[1]} columns, but a sum of terms predicts one: "
+                "fit one AutoFeatures for each."
+            )
+        path = getattr(self, "path_", None)
+        additive = copy(self)
+        with few_threads(self.n_jobs, problem.table.matrix.size):
+            additive.originals_, chosen = select_terms(
+                self.originals_, () if path is None else path.features, problem, max_terms
+            )
+            additive._keep_terms(chosen, problem)
+        return additive
+
+    def _keep_terms(self, chosen: list[Feature], problem: Problem) -> None:
+        """Keep some formulas beside the original columns, and a linear model."""
+        columns = self.originals_.compute(np.asarray(problem.table.matrix, np.float64))
+        undefined = np.zeros(columns.shape[1])
+        self.parts_, self.best_method_ = [], ORIGINAL.label
+        if chosen:
+            part = learn_part("additive", "formula", problem.table, features=chosen)
+            columns = np.hstack([columns, part.compute(problem.table)])
+            undefined = np.concatenate([undefined, part.undefined(problem.table)])
+            self.parts_ = rate_formulas([part], columns, problem.target)
+            self.best_method_ = part.method
+        # The order of formulas goes with all original columns.
+        self.path_, self.path_stability_ = None, np.zeros(0)
+        self._fit_model(standard_estimator("linear", self.task_), problem, columns, undefined)
+        self.stability_ = np.zeros(len(self.features_))
+        self.front_ = [{**point, "chosen": False} for point in getattr(self, "front_", [])]
+
+    @property
+    def terms_(self) -> list[Term]:
+        """The terms of a linear model, those with the largest effect first."""
+        check_is_fitted(self)
+        weights, scaled = read_weights(self.model_)
+        shapes = output_shapes(self)
+        order = np.argsort(-np.linalg.norm(scaled, axis=0), kind="stable")
+        return [
+            Term(
+                formula=shapes[at].formula,
+                shape=shapes[at].kind,
+                threshold=shapes[at].threshold,
+                coefficients=weights[:, at].tolist(),
+            )
+            for at in order
+        ]
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the training rows, which are no part of a model."""
@@ -543,12 +662,9 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         Use the new features: ...
         """
         check_is_fitted(self)
-        # The report knows this package; this package knows it by name alone.
-        report = import_module("featurewright.report")
         kept: Problem | None = getattr(self, "_training", None)
-        summary = report.summarize(self, None if kept is None else kept.y)
-        text: str = report.as_text(report.result_blocks(summary, python=True), width)
-        return text
+        summary = summarize(self, None if kept is None else kept.y)
+        return as_text(result_blocks(summary, python=True), width)
 
     # Using --------------------------------------------------------------------------------------
 
@@ -585,12 +701,16 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
-            Original columns, and the formulas of the others.
+            Original columns, and the formulas of the others or their short names.
         """
         check_is_fitted(self)
         if input_features is not None:
             check_input_names(self.reader_.input_schema, input_features)
-        return np.array([column.name for column in self.columns_], dtype=object)
+        # Files of earlier versions have no short names.
+        mapping: dict[str, str] = getattr(self, "feature_mapping_", {})
+        short = {name: own for own, name in mapping.items()}
+        names = [short.get(column.name, column.name) for column in self.columns_]
+        return np.array(names, dtype=object)
 
     @available_if(_model_has("predict"))
     def predict(self, X: Any) -> NDArray[Any]:

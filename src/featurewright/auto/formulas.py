@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +18,14 @@ from scipy.stats import rankdata
 
 from featurewright.auto.neighbours import neighbours, shorter
 from featurewright.auto.parts import evaluate_formulas, finish_values
-from featurewright.auto.selection import (
+from featurewright.auto.thresholded import with_thresholds
+from featurewright.estimators.selection import (
     MAX_CORRELATION,
     PoolGains,
     Pursuit,
     distinct,
     normalized,
 )
-from featurewright.auto.thresholded import with_thresholds
 from featurewright.expressions import Column, Expression, Feature, Real
 from featurewright.tables import EncodedTable
 
@@ -82,12 +83,13 @@ def order_formulas(
     list of Feature
         The most useful first; the gain is the share of the target that each explains.
     """
-    places = _spaced_rows(len(base), n_rows, weights)
+    places = spaced_rows(len(base), n_rows, weights)
     rows = EncodedTable(table.matrix[places], table.schema)
     pool = _Pool(rows, base[places], target[places], features)
     columns = _used_columns(features, table)
     taken: list[Feature] = []
 
+    @cache  # a formula that was not the best is often a start again
     def changes(formula: Expression) -> list[Expression]:
         return [
             *neighbours(formula, columns, operators, max_size),
@@ -169,14 +171,15 @@ class _Pool:
             values, sound = formula_values(options, self._rows)
             if not len(sound):
                 break
-            own = self._pursuit.own_parts(values[:, sound])
+            scaled = normalized(values[:, sound])
             sizes = np.array([_length(options[place]) for place in sound])
-            gains = self._pursuit.explained(own) * _WORTH_PER_SYMBOL**sizes
+            gains = self._pursuit.explained(scaled) * _WORTH_PER_SYMBOL**sizes
             best = int(np.argmax(gains))
             if gains[best] < at_least * found.value or gains[best] <= 0.0:
                 break
             feature = Feature.of(options[sound[best]], count=found.feature.count)
-            found = _Found(feature, own[:, best], float(gains[best]), found.place)
+            own = self._pursuit.own_part(scaled[:, best])
+            found = _Found(feature, own, float(gains[best]), found.place)
         return found
 
     def take(self, found: _Found) -> Feature:
@@ -207,7 +210,7 @@ def formula_values(
     """
     if not formulas:
         return np.empty((len(rows.matrix), 0)), np.empty(0, np.intp)
-    values = evaluate_formulas([Feature.of(formula) for formula in formulas], rows)
+    values = evaluate_formulas(formulas, rows)
     holes = ~np.isfinite(values)
     missing = np.isnan(np.asarray(rows.matrix, np.float64))
     limits = np.full(len(formulas), MAX_UNDEFINED)
@@ -219,7 +222,7 @@ def formula_values(
     return values, np.flatnonzero(sound)
 
 
-def _spaced_rows(n_rows: int, wanted: int, weights: Matrix | None) -> NDArray[np.intp]:
+def spaced_rows(n_rows: int, wanted: int, weights: Matrix | None) -> NDArray[np.intp]:
     """Return evenly spaced rows; with weights, each row as often as its weight says."""
     if weights is None or not weights.sum() > 0:
         return np.arange(0, n_rows, max(1, n_rows // wanted))

@@ -26,7 +26,6 @@ from featurewright.auto.parts import (
     learn_values,
     raw_scores,
 )
-from featurewright.auto.selection import by_residual, indicator_target, left_over
 from featurewright.auto.thresholded import select_thresholded
 from featurewright.constructive import (
     ConstructiveBoostingClassifier,
@@ -37,6 +36,7 @@ from featurewright.constructive import (
     ConstructiveForestRegressor,
 )
 from featurewright.estimators.parameters import one_of
+from featurewright.estimators.selection import by_residual, indicator_target, left_over
 from featurewright.expressions import Column, Expression, Feature, Real
 from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
 from featurewright.landmarks import LandmarkKernelFeatures

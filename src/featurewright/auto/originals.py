@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ Matrix = NDArray[np.float64]
 
 MAX_LEVELS = 30  # levels of a category that become columns of their own
 _MIN_LEVEL_ROWS = 2  # rows that a level needs for that
+_ORIGINAL_KINDS = ("number", "missing", "level", "frequency")
+_REFUSED = re.compile(r'[\[\]{}<>",:]')  # in names of columns, by LightGBM or XGBoost
 
 
 @dataclass(frozen=True)
@@ -152,3 +155,35 @@ def unique_names(columns: list[OutputColumn]) -> tuple[OutputColumn, ...]:
         taken.add(name)
         found.append(OutputColumn(name, column.kind, column.source))
     return tuple(found)
+
+
+def short_names(columns: tuple[OutputColumn, ...]) -> dict[str, str]:
+    """Return short names of constructed columns, and of others that LightGBM or XGBoost refuse.
+
+    Parameters
+    ----------
+    columns : tuple of OutputColumn
+        All columns of the output, with distinct names.
+
+    Returns
+    -------
+    dict of str to str
+        The names that have a short one, by short name, in the order of the columns.
+
+    Examples
+    --------
+    >>> size, ratio = OutputColumn("a", "number", "a"), OutputColumn("a / b", "formula", "batch")
+    >>> short_names((size, ratio))
+    {'fw_01': 'a / b'}
+    """
+    long = [
+        column.name
+        for column in columns
+        if column.kind not in _ORIGINAL_KINDS or _REFUSED.search(column.name)
+    ]
+    kept = {column.name for column in columns}.difference(long)
+    width = max(2, len(str(len(long))))
+    prefix = "fw_"
+    while any(name.startswith(prefix) for name in kept):
+        prefix = f"fw_{prefix}"
+    return {f"{prefix}{number:0{width}d}": name for number, name in enumerate(long, start=1)}

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from featurewright.auto.originals import OutputColumn
-from featurewright.auto.selection import pursue
 from featurewright.engine.features import evaluate_expressions
 from featurewright.engine.grammar import compile_operators
+from featurewright.estimators.selection import pursue
 from featurewright.expressions import Feature
 from featurewright.tables import EncodedTable
 
@@ -232,10 +232,10 @@ def raw_scores(model: Any, table: EncodedTable) -> Matrix:
     return np.array(scores, dtype=np.float64).reshape(len(table.matrix), -1)
 
 
-def evaluate_formulas(features: Any, table: EncodedTable, n_jobs: int | None = 1) -> Matrix:
-    """Return the values of formulas of built-in operators; undefined is NaN."""
+def evaluate_formulas(formulas: Any, table: EncodedTable, n_jobs: int | None = 1) -> Matrix:
+    """Return the values of formulas of built-in operators, named or not; undefined is NaN."""
     matrix = np.ascontiguousarray(table.matrix, dtype=np.float64)
-    expressions = [feature.expression for feature in features]
+    expressions = [f.expression if isinstance(f, Feature) else f for f in formulas]
     return evaluate_expressions(
         expressions, matrix, (), compile_operators(()).functions(np.float64), n_jobs
     )

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from featurewright.auto.dates import (
+from featurewright.expressions import Domain
+from featurewright.tables import EncodedTable, Schema, apply_table, encode, fit_table, learn_schema
+from featurewright.tables.dates import (
     DAY,
     WEEKDAYS,
     Seconds,
@@ -22,8 +24,6 @@ from featurewright.auto.dates import (
     read_seconds,
     time_kind,
 )
-from featurewright.expressions import Domain
-from featurewright.tables import EncodedTable, Schema, apply_table, encode, fit_table, learn_schema
 
 Matrix = NDArray[np.float64]
 

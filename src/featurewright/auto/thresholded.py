@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from featurewright.auto.selection import pursue
+from featurewright.estimators.selection import pursue
 from featurewright.expressions import (
     Boolean,
     Call,

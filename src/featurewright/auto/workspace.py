@@ -20,7 +20,7 @@ from featurewright.auto.originals import Originals, learn_originals
 from featurewright.auto.parts import KINDS, Part, learn_values, rate_formulas
 from featurewright.auto.plan import Effort
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
-from featurewright.auto.selection import by_residual, distinct, indicator_target
+from featurewright.estimators.selection import by_residual, distinct, indicator_target
 from featurewright.tables import EncodedTable
 
 Matrix = NDArray[np.float64]

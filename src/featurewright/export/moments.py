@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from featurewright.auto.dates import TimeKind, written_forms
 from featurewright.expressions.dialects import DIALECTS, Dialect
 from featurewright.expressions.sql_form import Sql
+from featurewright.tables.dates import TimeKind, written_forms
 
 if TYPE_CHECKING:
     from featurewright.export.graph import Graph
@@ -65,6 +65,11 @@ def date_part(graph: Graph, column: Any, kinds: dict[str, str]) -> int:
 
 def read_moment(name: str, what: str, dialect: Dialect) -> Sql:
     """Write a column of dates, durations or times of day as seconds, NULL where it is none."""
+    if what == TimeKind.WHOLE_NUMBER.value:
+        raise ValueError(
+            f"Column {name!r} held whole numbers such as 20241231 that were read as dates, which "
+            "no database reads here; turn it into a date before the fit."
+        )
     if what.startswith("date "):  # text, in one of several forms
         if dialect.written_dates is None:
             raise ValueError(

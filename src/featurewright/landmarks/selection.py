@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.random import sample_without_replacement
@@ -242,6 +241,8 @@ class LandmarkChoice:
         points = self.points_of(seen)
         distinct = len(seen) if is_sparse(points) else len(np.unique(points, axis=0))
         n_clusters = min(self.n_landmarks, distinct)
+        from sklearn.cluster import KMeans  # slow to import, rarely needed
+
         model = KMeans(n_clusters, n_init=1, random_state=random)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # rows that hardly differ

@@ -312,6 +312,7 @@ def auto_kinds() -> Learned:
         {
             "classes_": npt.NDArray[Any] | list[npt.NDArray[Any]],
             # Not in files of earlier versions.
+            "feature_mapping_": dict[str, str],
             "front_": list[FrontPoint],
             "path_": Part | None,
             "path_stability_": Floats,

@@ -521,6 +521,13 @@ def _check_auto(model: Any) -> None:
         len(model.columns_) == n_columns,
         "AutoFeatures does not compute as many columns as it names",
     )
+    mapping = getattr(model, "feature_mapping_", {})
+    named = {column.name for column in model.columns_}
+    demand(
+        named.issuperset(mapping.values())
+        and len({*named.difference(mapping.values()), *mapping}) == n_columns,
+        "the short names of AutoFeatures are not those of its columns",
+    )
     for kind, at, _ in originals.steps:
         demand(0 <= at < schema.n_columns, "an original column is not one of the table")
         if kind == "frequency":

@@ -152,7 +152,7 @@ def record_name(made: type) -> str | None:
 
 # Enumerations -----------------------------------------------------------------------------------
 
-CHOICES = {"Domain": "featurewright.expressions", "TimeKind": "featurewright.auto.dates"}
+CHOICES = {"Domain": "featurewright.expressions", "TimeKind": "featurewright.tables.dates"}
 
 
 @cache
