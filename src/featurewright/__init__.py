@@ -7,7 +7,7 @@ import typing as _typing
 
 if _typing.TYPE_CHECKING:
     from featurewright import datasets, metrics
-    from featurewright.auto import AutoFeatures, FrontDisplay
+    from featurewright.auto import AdditiveDisplay, AutoFeatures, FrontDisplay
     from featurewright.compilation import compile_all
     from featurewright.constructive import (
         ConstructiveBoostingClassifier,
@@ -37,10 +37,12 @@ if _typing.TYPE_CHECKING:
     from featurewright.paths import ForestPathEncoder
     from featurewright.publications import published
     from featurewright.recursive import RecursiveSelectiveClassifier, RecursiveSelectiveTransformer
+    from featurewright.relations import Link, RelationalFeatures
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdditiveDisplay",
     "AutoFeatures",
     "BatchConstructor",
     "Boolean",
@@ -61,10 +63,12 @@ __all__ = [
     "KernelFeatureEnsembleClassifier",
     "KernelFeatureEnsembleRegressor",
     "LandmarkKernelFeatures",
+    "Link",
     "Operator",
     "Real",
     "RecursiveSelectiveClassifier",
     "RecursiveSelectiveTransformer",
+    "RelationalFeatures",
     "compile_all",
     "datasets",
     "load",
@@ -76,6 +80,7 @@ __all__ = [
 
 # Imported on first use, so that importing the package costs nothing. "" is a module itself.
 _MODULES = {
+    "AdditiveDisplay": "auto",
     "AutoFeatures": "auto",
     "BatchConstructor": "fctree",
     "Boolean": "expressions",
@@ -96,10 +101,12 @@ _MODULES = {
     "KernelFeatureEnsembleClassifier": "landmarks",
     "KernelFeatureEnsembleRegressor": "landmarks",
     "LandmarkKernelFeatures": "landmarks",
+    "Link": "relations",
     "Operator": "expressions",
     "Real": "expressions",
     "RecursiveSelectiveClassifier": "recursive",
     "RecursiveSelectiveTransformer": "recursive",
+    "RelationalFeatures": "relations",
     "compile_all": "compilation",
     "datasets": "",
     "load": "export",

@@ -19,8 +19,8 @@ from tests.constructive.learners import (
     table,
 )
 
-from featurewright import Boolean, Operator, Real, register_operator
-from featurewright.expressions import parse
+from featurewright import Boolean, Category, Operator, Real, load, register_operator, save
+from featurewright.expressions import parse, resolve_operators
 
 
 def wave(x):
@@ -33,6 +33,13 @@ def damped(x, y):
 
 def both_large(x, y):
     return x > 0.5 and y > 0.5
+
+
+def band(x, y):
+    radius = x * x + y * y
+    if radius > 1.0:
+        return 7  # no level
+    return 0 if radius < 0.25 else 1 if radius < 0.5 else 2
 
 
 def fragile(x):
@@ -60,6 +67,8 @@ def unknown_name(x):
 WAVE = Operator("wave", inputs=(Real,), output=Real, function=wave)
 DAMPED = Operator("damped", inputs=(Real, Real), output=Real, function=damped)
 BOTH = Operator("both_large", inputs=(Real, Real), output=Boolean, function=both_large)
+LEVELS = ("inner", "ring", "outer")
+BAND = Operator("band", (Real, Real), Category, band, commutative=True, levels=LEVELS)
 # Compiling takes its time, and all learners compile in one place.
 SOME = ["ExtraTreesRegressor", "BoostingClassifier"]
 BAD = {f.__name__: f for f in (reads_a_file, gives_text, imports_a_library, unknown_name)}
@@ -119,6 +128,32 @@ def test_boolean_operator(name):
     assert any(feature.name.startswith("both_large(") for feature in model.features_[:3])
     made = model.transform(X)
     assert set(np.unique(made)) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize("name", ["TreeClassifier", *SOME])
+def test_category_operator(name, tmp_path):
+    X = table(300, 3)
+    radius = X[:, 0] ** 2 + X[:, 2] ** 2
+    y = bits_target(name, (radius >= 0.25) & (radius < 0.5))
+    model = make(name, operators=[BAND], max_size=3, n_features_out=100).fit(X, y)
+    assert "band_is_ring(x0, x2)" in [feature.name for feature in model.features_[:3]]
+    made = model.transform(X)
+    assert set(np.unique(made)) <= {0.0, 1.0}
+    tests = resolve_operators([BAND])
+    for k, feature in enumerate(model.features_[:100]):
+        expected = feature.expression.evaluate(X)
+        known = ~np.isnan(expected)
+        np.testing.assert_array_equal(made[known, k], expected[known])
+        again = parse(feature.name, ["x0", "x1", "x2"], operators=tests)
+        assert again == feature.expression
+    check_outputs(model, X)
+    check_same(model, pickle.loads(pickle.dumps(model)), X)
+    register_operator(BAND)
+    save(model, tmp_path / "model.fw")
+    check_same(model, load(tmp_path / "model.fw"), X)
+    with pytest.raises(ValueError, match="no SQL or ONNX form") as caught:
+        model.features_[0].sql()
+    check_sentence(caught.value, "built-in")
 
 
 @pytest.mark.parametrize("name", SOME)

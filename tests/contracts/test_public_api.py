@@ -11,6 +11,7 @@ import featurewright
 from featurewright import datasets, metrics
 
 PUBLIC = [
+    "AdditiveDisplay",
     "AutoFeatures",
     "BatchConstructor",
     "Boolean",
@@ -31,10 +32,12 @@ PUBLIC = [
     "KernelFeatureEnsembleClassifier",
     "KernelFeatureEnsembleRegressor",
     "LandmarkKernelFeatures",
+    "Link",
     "Operator",
     "Real",
     "RecursiveSelectiveClassifier",
     "RecursiveSelectiveTransformer",
+    "RelationalFeatures",
     "compile_all",
     "datasets",
     "load",

@@ -149,7 +149,7 @@ def test_a_mistake_in_a_user_function_is_not_hidden() -> None:
         (("f", (Real,) * 9, Real, max), ValueError, "9 inputs"),
         (("f", (0,), Real, abs), TypeError, "where a domain was expected"),
         (("f", (Real,), float, abs), TypeError, "where a domain was expected"),
-        (("f", (Category,), Category, abs), ValueError, "only columns have levels"),
+        (("f", (Category,), Category, abs), ValueError, "two or more different strings"),
         (("f", (Real,), Real, "abs"), TypeError, "callable"),
         (("f", (Real, Real), Real, lambda x: x), TypeError, "2 positional"),
     ],
@@ -157,6 +157,32 @@ def test_a_mistake_in_a_user_function_is_not_hidden() -> None:
 def test_bad_operator_is_refused(arguments, error, message) -> None:
     with pytest.raises(error, match=message):
         Operator(*arguments)
+
+
+@loop_over(
+    ("output", "levels", "message"),
+    [
+        (Category, ("one",), "two or more different strings"),
+        (Category, ("a", "a"), "two or more different strings"),
+        (Category, ("a", 1), "two or more different strings"),
+        (Category, "ab", "two or more different strings"),
+        (Real, ("a", "b"), "does not output a Category"),
+    ],
+)
+def test_bad_levels_are_refused(output, levels, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        Operator("f", (Real,), output, abs, levels=levels)
+
+
+def test_an_operator_may_return_a_category() -> None:
+    half = Operator("half", (Real,), Category, abs, levels=["none", "some", "all"])
+    values = np.array([0.0, -1.0, 2.0, 3.0, 0.5, np.nan])
+    np.testing.assert_array_equal(half.reference(values), [0, 1, 2, np.nan, np.nan, np.nan])
+    tests = resolve_operators([half, "add"])
+    assert [test.name for test in tests] == ["half_is_none", "half_is_some", "half_is_all", "add"]
+    np.testing.assert_array_equal(tests[2].reference(values), [0, 0, 1, np.nan, np.nan, np.nan])
+    assert pickle.loads(pickle.dumps(tests[1])) == tests[1] != tests[2]
+    assert pickle.loads(pickle.dumps(half)) == half
 
 
 def test_bad_latex_template_is_refused() -> None:

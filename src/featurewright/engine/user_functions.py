@@ -13,7 +13,7 @@ from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from featurewright.engine.buffers import UserFunctions
 from featurewright.expressions.domains import Boolean
-from featurewright.expressions.operators import MAX_ARITY
+from featurewright.expressions.operators import MAX_ARITY, LevelTest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ def compile_operator(operator: Operator, width: Any) -> Any:
         # Numba knows functions of the math module and many ufuncs. Others divide as Python does:
         # with NumPy's rules 1 // 0 would be 0 and 1 / 0 > 1 true, but both must be missing.
         scalar = numba.njit(error_model="python")(function) if isfunction(function) else function
-        wrapper = _wrap(operator.arity, scalar, width, as_truth=operator.output == Boolean)
+        wrapper = _wrap(operator.arity, scalar, numba.njit(_settler(operator, width)))
         return numba.cfunc(width(*arguments))(wrapper)
     except (NumbaError, UnsupportedBytecodeError, TypeError) as error:
         raise ValueError(
@@ -87,19 +87,33 @@ def _reason(error: Exception) -> str:
     return reasons[0].rstrip(".:") if reasons else "no reason given"
 
 
-def _wrap(arity: int, scalar: Any, width: Any, *, as_truth: bool) -> Any:
-    """Return a function of `arity` arguments that returns a float, NaN if the user's raises.
+def _settler(operator: Operator, width: Any) -> Any:
+    """Return a function that turns what a user's function returned into the operator's value."""
+    if isinstance(operator, LevelTest):
+        level, n_levels = operator.level, len(operator.category.levels or ())
 
-    From five arguments on it takes eight and ignores the last.
-    """
-    missing = np.nan
+        def test_level(value):
+            code = width(value)
+            known = 0 <= code < n_levels and code == np.floor(code)
+            return width(code == level) if known else width(np.nan)
+
+        return test_level
+    as_truth = operator.output == Boolean
 
     def settle(value):
         number = width(value)
         # Values that are not finite are kept, so that they become missing instead of true.
         return width(number != 0) if as_truth and np.isfinite(number) else number
 
-    settle = numba.njit(settle)
+    return settle
+
+
+def _wrap(arity: int, scalar: Any, settle: Any) -> Any:
+    """Return a function of `arity` arguments that returns a float, NaN if the user's raises.
+
+    From five arguments on it takes eight and ignores the last.
+    """
+    missing = np.nan
 
     def one(a):
         try:

@@ -97,7 +97,7 @@ class Operator:
     inputs : tuple of Domain
         One to eight of ``Real``, ``Boolean``, ``Category``. A Boolean may be given for a Real.
     output : Domain
-        ``Real`` or ``Boolean``.
+        ``Real``, ``Boolean``, or ``Category``, which has `levels`.
     function : callable
         An element-wise function of as many floats. Missing values never reach it; a result that
         is not finite, or an arithmetic error, is a missing value. Define it at module level if
@@ -108,6 +108,10 @@ class Operator:
         One sentence about what is undefined.
     latex : str, optional
         Template with ``#1``, ``#2``, ... in the place of the operands.
+    levels : tuple of str, optional
+        Labels of a Category that the function returns the codes of: 0 is the first label; any
+        other number is a missing value. Expressions use it by tests for one level, which are
+        called ``name_is_label``.
 
     Attributes
     ----------
@@ -123,6 +127,15 @@ class Operator:
     >>> hypotenuse = Operator("hypotenuse", inputs=(Real, Real), output=Real, function=math.hypot)
     >>> hypotenuse.reference([3.0, float("nan")], [4.0, 1.0])
     array([ 5., nan])
+
+    An operator that returns a Category:
+
+    >>> from featurewright.expressions import Category, resolve_operators
+    >>> def size(x):
+    ...     return 0 if x < 10 else 1
+    >>> size = Operator("size", (Real,), Category, size, levels=("small", "large"))
+    >>> [test.name for test in resolve_operators([size])]
+    ['size_is_small', 'size_is_large']
     """
 
     name: str
@@ -133,6 +146,7 @@ class Operator:
     commutative: bool = False
     rule: str = field(default="", repr=False)
     latex: str | None = field(default=None, repr=False)
+    levels: tuple[str, ...] | None = field(default=None, repr=False)
     opcode: int | None = field(default=None, init=False, repr=False)
     parameter: Parameter | None = field(default=None, init=False, repr=False)
 
@@ -163,11 +177,7 @@ class Operator:
                     f"Operator {self.name!r} has {domain!r} where a domain was expected; use Real, "
                     "Boolean or Category."
                 )
-        if self.output == Category:
-            raise ValueError(
-                f"Operator {self.name!r} outputs a Category, but only columns have levels; output "
-                "Real or Boolean instead."
-            )
+        self._check_levels()
         self._check_function()
         self._check_latex()
 
@@ -190,6 +200,25 @@ class Operator:
                 f"cannot take {len(self.inputs)} positional arguments; give one parameter per "
                 "input."
             ) from None
+
+    def _check_levels(self) -> None:
+        """Refuse a Category without labels, and labels of anything else."""
+        if self.output != Category:
+            if self.levels is not None:
+                raise ValueError(
+                    f"Operator {self.name!r} has levels, but does not output a Category; leave "
+                    "them out, or give output=Category."
+                )
+            return
+        labels = tuple(self.levels) if isinstance(self.levels, (tuple, list)) else ()
+        words = all(isinstance(label, str) and label for label in labels)
+        if len(labels) < 2 or not words or len(set(labels)) < len(labels):
+            raise ValueError(
+                f"Operator {self.name!r} outputs a Category, whose levels must be two or more "
+                f"different strings, got {self.levels!r}; write for example "
+                "levels=('low', 'high')."
+            )
+        object.__setattr__(self, "levels", labels)
 
     def _check_latex(self) -> None:
         """Refuse a template that names an operand the operator does not have."""
@@ -255,6 +284,8 @@ class Operator:
         with np.errstate(all="ignore"):
             result = np.asarray(compute(*operands)).astype(dtype, copy=False)
             missing = ~(np.abs(result) <= FLOAT_MAX)
+            if self.levels is not None:
+                missing = ~np.isin(result, np.arange(len(self.levels)))
             if self.output == Boolean:  # comparisons with NaN are false, and not NaN
                 result = result != 0
                 for operand in operands:
@@ -280,8 +311,63 @@ class Operator:
                 f"Operator {self.name!r} cannot be pickled because its function {self.function!r} "
                 "cannot be imported by name; use a function defined at module level."
             ) from error
-        build = partial(Operator, commutative=self.commutative, rule=self.rule, latex=self.latex)
+        build = partial(
+            Operator,
+            commutative=self.commutative,
+            rule=self.rule,
+            latex=self.latex,
+            levels=self.levels,
+        )
         return build, (self.name, self.inputs, self.output, self.function)
+
+
+@dataclass(frozen=True, repr=False)
+class LevelTest(Operator):
+    """Whether an operator that returns a Category returns one of its levels.
+
+    Its function is that of the Category, and returns codes.
+
+    Parameters
+    ----------
+    category : Operator
+        Returns the Category.
+    level : int
+        The code that is tested for.
+    """
+
+    category: Operator = field(kw_only=True)
+    level: int = field(kw_only=True)
+
+    def reference(self, *arrays: Any, parameter: int = 0) -> Array:
+        """Compute the test on arrays with NumPy: 1, 0, or missing where the Category is."""
+        codes = self.category.reference(*arrays, parameter=parameter)
+        return np.where(np.isnan(codes), np.nan, codes == self.level).astype(codes.dtype)
+
+    def __reduce__(self) -> tuple[Callable[..., Operator], tuple[Any, ...]]:
+        """Pickle the Category and the code."""
+        return _level_test, (self.category, self.level)
+
+
+def _level_test(category: Operator, level: int) -> LevelTest:
+    """Return the test for one level of an operator that returns a Category."""
+    label = (category.levels or ())[level]
+    return LevelTest(
+        f"{category.name}_is_{label}",
+        category.inputs,
+        Boolean,
+        category.function,
+        commutative=category.commutative,
+        rule=category.rule,
+        category=category,
+        level=level,
+    )
+
+
+def _used_forms(operator: Operator) -> tuple[Operator, ...]:
+    """Return what expressions apply for an operator: it, or a test for each of its levels."""
+    if operator.output != Category:
+        return (operator,)
+    return tuple(_level_test(operator, level) for level in range(len(operator.levels or ())))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -389,6 +475,9 @@ def register_operator(operator: Operator) -> Operator:
         raise ValueError(
             f"Another operator is already registered as {operator.name!r}; choose another name."
         )
+    if operator.output == Category:  # expressions and model files name the tests
+        for test in _used_forms(operator):
+            register_operator(test)
     return operator
 
 
@@ -443,7 +532,8 @@ def resolve_operators(operators: Sequence[str | Operator]) -> tuple[Operator, ..
     Returns
     -------
     tuple of Operator
-        The operators, all of different names.
+        The operators, all of different names; one that returns a Category is replaced by the
+        tests for its levels.
 
     Examples
     --------
@@ -455,7 +545,7 @@ def resolve_operators(operators: Sequence[str | Operator]) -> tuple[Operator, ..
         raise TypeError(
             f"Expected a sequence of operators, got {operators!r} alone; put it in a list."
         )
-    resolved = tuple(get_operator(operator) for operator in operators)
+    resolved = tuple(used for given in operators for used in _used_forms(get_operator(given)))
     names = [operator.name for operator in resolved]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
