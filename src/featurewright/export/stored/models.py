@@ -523,9 +523,11 @@ def _check_auto(model: Any) -> None:
     )
     mapping = getattr(model, "feature_mapping_", {})
     named = {column.name for column in model.columns_}
+    others = named.difference(mapping.values())
     demand(
         named.issuperset(mapping.values())
-        and len({*named.difference(mapping.values()), *mapping}) == n_columns,
+        and others.isdisjoint(mapping)
+        and len(set(mapping.values())) == len(mapping),
         "the short names of AutoFeatures are not those of its columns",
     )
     for kind, at, _ in originals.steps:
