@@ -31,12 +31,63 @@ def test_tables_that_cannot_be_read(call, tmp_path, content, words):
     assert words in " ".join(call("fit", path, "-t", "b", code=1).stderr.split())
 
 
-@pytest.mark.parametrize("header", [True, False])
-def test_a_very_long_cell(tmp_path, header):
+def test_a_very_long_cell(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(f"{'x' * 200_000},b\n1,2\n", encoding="utf-8")
-    frame = open_table(path, header=header).read()
-    assert frame.shape == (1 + (not header), 2)
+    assert open_table(path, header=False).read().shape == (2, 2)
+
+
+def test_names_and_classes_have_a_limit(call, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"{'x' * 200_000},b\n1,2\n", encoding="utf-8")
+    said = " ".join(call("fit", path, "-t", "b", code=1).stderr.split())
+    assert "The name of column 1 of" in said
+    assert "has 200,000 characters ('xxxxxxxxxxxxxxxxxxxx...'), but at most 1,000" in said
+    rows = "\n".join(f"{k % 7},{'y' * 2000 if k % 2 else 'no'}" for k in range(40))
+    path.write_text(f"a,b\n{rows}\n", encoding="utf-8")
+    said = call("fit", path, "-t", "b", *FIT, code=1).stderr
+    assert "A class of the target has 2,000 characters" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"a,b\n1\0,2\n", "holds NUL bytes"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "holds NUL bytes"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "holds NUL bytes"),
+        (b'a,b\n"1,2\n3,4\n', "line 2 has a quote without its other half"),
+        (b"a,b\n", "has no rows"),
+        (b"a,b\n1,2\n", "is 2 in the only row"),
+        (b"b\n1\n2\n", "No column is left"),
+        (b"a,b\n1,\n2,\n", "is missing in all rows"),
+        (b"a,b\n1,7\n2,7\n", "is 7 in all 2 rows"),
+        (b"a,b\n1,inf\n2,3\n", "Input y contains infinity in 1 of 2 rows"),
+        (b"a,b\ninf,1\n2,3\n", "Column 'a' contains infinity"),
+    ],
+)
+def test_tables_that_say_nothing(call, tmp_path, content, words):
+    path, out = tmp_path / "t.csv", tmp_path / "model.fw"
+    path.write_bytes(content)
+    said = call("fit", path, "-t", "b", "--out", out, *FIT, code=1)
+    assert words in " ".join(said.stderr.split())
+    assert [*tmp_path.iterdir()] == [path]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig", "latin-1"])
+def test_other_encodings(tmp_path, encoding):
+    path = tmp_path / "t.csv"
+    path.write_bytes("a,b\nä,2\nö,3\n".encode(encoding))
+    assert open_table(path).read().rows() == [("ä", "2"), ("ö", "3")]
+
+
+@pytest.mark.parametrize("values", [[[1], [2]] * 10, [{"u": 1}, {"u": 2}] * 10, [b"x", b"y"] * 10])
+def test_targets_of_other_types(call, tmp_path, values):
+    frame = pl.DataFrame({"a": range(20), "b": values})
+    frame.write_parquet(tmp_path / "t.parquet")
+    said = call("fit", tmp_path / "t.parquet", "-t", "b", *FIT, code=1).stderr
+    assert "The target 'b' has the type" in said
+    said = call("fit", tmp_path / "t.parquet", "-t", "a", *FIT, code=1).stderr
+    assert "Column 'b' has the dtype" in said
 
 
 def test_devices_and_pipes_are_not_replaced(work, call, tmp_path):

@@ -197,3 +197,45 @@ def test_columns_of_json_lines_keep_their_order(tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     assert open_table(path).read().columns == [*names, "y", "z"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_samples_of_the_rows(tmp_path, monkeypatch, ending):
+    """A sample is drawn in blocks of any size, and follows from the file and the seed alone."""
+    frame, path = mixed(400), tmp_path / f"t.{ending}"
+    {"parquet": frame.write_parquet, "csv": frame.write_csv, "jsonl": frame.write_ndjson}[ending](
+        path
+    )
+    found, n_rows = open_table(path).sample(50, seed=3)
+    assert (found.height, n_rows) == (50, 400)
+    keys = [int(key.removeprefix("row ")) for key in found["key"].to_list()]
+    assert keys == sorted(keys)
+    assert keys != list(range(50))
+    monkeypatch.setattr(streams, "BLOCK", 700)
+    monkeypatch.setattr(sources, "CELLS", 1)
+    assert_frame_equal(open_table(path).sample(50, seed=3)[0], found)
+    assert not open_table(path).sample(50, seed=4)[0].equals(found)
+    assert_frame_equal(open_table(path).sample(1000, seed=3)[0], open_table(path).read())
+
+
+def test_large_tables_are_sampled(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    mixed(400).write_csv(path)
+    monkeypatch.setattr(streams, "BLOCK", 700)
+    monkeypatch.setattr(sources, "MIN_SAMPLED_ROWS", 10)
+    monkeypatch.setattr(sources, "MAX_CELLS", 100 * mixed(1).width)
+    assert open_table(path).sample(None, seed=0)[0].height == 100
+    monkeypatch.setattr(sources, "MAX_BYTES", 8000)
+    assert 10 <= open_table(path).sample(None, seed=0)[0].height < 100
+
+
+def test_wide_tables_are_parsed_many_rows_at_a_time(tmp_path, monkeypatch):
+    names = [f"c{k}" for k in range(50)]
+    frame = pl.DataFrame({name: [f"{k}.5" for k in range(60)] for name in names})
+    frame.write_csv(tmp_path / "t.csv")
+    monkeypatch.setattr(streams, "BLOCK", 500)
+    monkeypatch.setattr(sources, "MANY_COLUMNS", 40)
+    monkeypatch.setattr(sources, "MIN_PARSED_ROWS", 25)
+    parts = list(open_table(tmp_path / "t.csv").batches())
+    assert 2 <= len(parts) <= 3
+    assert_frame_equal(pl.concat(parts), frame)

@@ -37,15 +37,23 @@ from featurewright.auto.plan import EFFORTS
 from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader, learn_reader
 from featurewright.auto.scoring import choose_scorer
+from featurewright.auto.screening import MAX_COLUMNS, screen, screening_rows, without_rows
 from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize
-from featurewright.auto.targets import TASKS, read_target
+from featurewright.auto.targets import TASKS, known_rows, read_target, take_rows
 from featurewright.auto.text import as_text, result_blocks
 from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, Workspace
 from featurewright.estimators.parameters import check_jobs, number, one_of, whole_number
+from featurewright.estimators.selection import indicator_target
 from featurewright.expressions import Feature
-from featurewright.tables import check_groups, check_input_names, check_weights
+from featurewright.tables import (
+    EncodedTable,
+    check_groups,
+    check_input_names,
+    check_length,
+    check_weights,
+)
 
 _logger = logging.getLogger("featurewright")
 _LAST_SEED = 1000
@@ -259,18 +267,25 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
                 "AutoFeatures requires y to be passed, but the target y is None; give classes or "
                 "numbers."
             )
+        clock = self._make_clock(self.time_budget)
         reader, table, left_out = learn_reader(self, X)
         for name, _, kind in reader.times if self.verbose else ():
             _logger.warning("Column %r is read as a %s.", name, kind.value)
         n_rows = len(table.matrix)
+        weights, groups = check_weights(sample_weight, n_rows), check_groups(groups, n_rows)
+        check_length(y, n_rows)
+        known = known_rows(y, self.cv)
+        if known is not None:
+            table = EncodedTable(table.matrix[known], table.schema)
+            y, n_rows = take_rows(y, known), len(table.matrix)
+            weights = None if weights is None else weights[known]
+            groups = None if groups is None else groups[known]
         target = read_target(y, n_rows, self.estimator, self.task)
         self.task_: str = target.task
         self.target_name_: str | None = target.name
         if target.classes is not None:
             self.classes_: Any = target.classes
         labels, codes = target.labels, target.codes
-        weights = check_weights(sample_weight, n_rows)
-        groups = check_groups(groups, n_rows)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max - 1000))
         n_outputs = 1 if codes.ndim == 1 else codes.shape[1]
         name, estimator = choose_estimator(self.estimator, self.task_, n_outputs, seed)
@@ -290,7 +305,13 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
             n_repetitions=effort.n_repetitions,
             weights=weights,
         )
-        warm_up(task, methods)
+        if table.shape[1] > MAX_COLUMNS:
+            rows = screening_rows(folds, n_rows, groups, seed)
+            folds, further = without_rows(folds, rows), without_rows(further, rows)
+            outputs = indicator_target(codes, self.task_)
+            self.reader_, table, unused = screen(reader, table, outputs, rows)
+            left_out |= unused
+        clock.pause(lambda: warm_up(task, methods))
         with few_threads(self.n_jobs, table.matrix.size):
             search = Search(
                 Problem(table, labels, codes, weights, task, self.n_features_out),
@@ -301,7 +322,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
                 methods=methods,
                 seed=seed,
                 effort=effort,
-                clock=self._make_clock(self.time_budget),
+                clock=clock,
                 listen=self._notify,
                 skips_slow=isinstance(self.methods, str) and self.methods not in METHODS,
             )

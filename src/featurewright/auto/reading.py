@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -13,7 +13,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from featurewright.expressions import Domain
-from featurewright.tables import EncodedTable, Schema, apply_table, encode, fit_table, learn_schema
+from featurewright.tables import (
+    MAX_LABEL,
+    EncodedTable,
+    Schema,
+    apply_table,
+    check_label,
+    encode,
+    fit_table,
+    learn_schema,
+)
 from featurewright.tables.dates import (
     DAY,
     WEEKDAYS,
@@ -134,6 +143,20 @@ class TableReader:
         return EncodedTable(_join(plain, seconds, derived), self.schema)
 
 
+def keep_plain(
+    reader: TableReader, table: EncodedTable, kept: NDArray[np.intp]
+) -> tuple[TableReader, EncodedTable]:
+    """Return a reader and a table with some of the plain columns, and all derived from dates."""
+    places = tuple(reader.places[at] for at in kept)
+    plain = _subset(reader.plain, kept.tolist())
+    derived = reader.columns[len(reader.places) :]
+    columns = (*(reader.columns[at] for at in kept), *derived)
+    schema = _with_derived(plain, derived)
+    found = replace(reader, places=places, plain=plain, columns=columns, schema=schema)
+    order = [*kept.tolist(), *range(len(reader.places), len(reader.columns))]
+    return found, EncodedTable(np.ascontiguousarray(table.matrix[:, order]), schema)
+
+
 def learn_reader(
     estimator: BaseEstimator, X: Any
 ) -> tuple[TableReader, EncodedTable, dict[str, str]]:
@@ -146,6 +169,8 @@ def learn_reader(
         return _learn_array(estimator, X)
     validate_data(estimator, X, reset=True, skip_check_array=True)
     names = _names(frame)
+    for place, name in enumerate(names, start=1):
+        check_label(name, f"The name of column {place}")
     kinds = [
         None if series.null_count() == len(series) else time_kind(series)
         for series in frame.iter_columns()
@@ -213,6 +238,8 @@ def _reason(values: NDArray[np.floating[Any]], schema: Schema, at: int) -> str:
     distinct = len(np.unique(known))
     if distinct == 1 and len(known) == len(values):
         return "has the same value in every row"
+    if any(len(str(label)) > MAX_LABEL for label in schema.levels[at] or ()):
+        return f"has labels of more than {MAX_LABEL:,} characters"
     if len(known) < _MIN_IDENTIFIER_ROWS:
         return ""
     if schema.domains[at] == Domain.CATEGORY:

@@ -37,6 +37,7 @@ TASKS = {
     "multilabel": "several labels",
 }
 _MANY_VALUES = 100  # different numbers above which nobody would call a target classes
+_MAX_LEFT_OUT = 20  # columns left out for one reason which are listed
 _MAX_REFUSED = 3  # methods that looked better which are told of
 
 
@@ -116,10 +117,22 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         "front": [_point(point, score) for point in getattr(model, "front_", None) or []],
         "path": _path(model),
         "refused": _refused(model, score, methods),
-        "left_out": [
-            {"name": str(name), "reason": str(reason)} for name, reason in model.left_out_.items()
-        ],
+        "left_out": _left_out(model.left_out_),
     }
+
+
+def _left_out(reasons: dict[str, str]) -> list[dict[str, str]]:
+    """List columns that are not used, of many with one reason the first ones."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        by_reason.setdefault(str(reason), []).append(str(name))
+    found = []
+    for reason, names in by_reason.items():
+        found += [{"name": name, "reason": reason} for name in names[:_MAX_LEFT_OUT]]
+        if len(names) > _MAX_LEFT_OUT:
+            more = f"and {len(names) - _MAX_LEFT_OUT:,} more"
+            found.append({"name": more, "reason": reason})
+    return found
 
 
 def estimator_name(name: str) -> str:

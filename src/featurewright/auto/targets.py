@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
-from featurewright.tables import MultiTarget, holds_numbers, read_classes, read_numbers
+from featurewright.tables import (
+    MultiTarget,
+    as_array,
+    check_label,
+    holds_numbers,
+    is_missing,
+    read_classes,
+    read_numbers,
+)
+
+_logger = logging.getLogger("featurewright")
 
 TASKS = ("auto", "classification", "regression")
 _MAX_WHOLE_CLASSES = 10  # whole numbers with more distinct values are a quantity
@@ -67,13 +78,78 @@ def guess_task(estimator: Any, y: NDArray[Any]) -> str:
     return "regression" if len(np.unique(flat)) > _MAX_WHOLE_CLASSES else "classification"
 
 
+def known_rows(y: Any, cv: Any = None) -> NDArray[np.bool_] | None:
+    """Return which rows have a target, and say how many have none; None where all have one."""
+    values = as_array(y)
+    if values.dtype.kind == "f":
+        known = ~np.isnan(values)
+    elif values.dtype.kind == "O":
+        known = ~np.vectorize(is_missing, otypes=[bool])(values)
+    else:
+        return None
+    known = known.reshape(len(values), -1).all(axis=1)
+    if known.all():
+        return None
+    if not known.any():
+        raise ValueError(missing_target(_name_of(y)))
+    n_missing = int(np.count_nonzero(~known))
+    if not (cv is None or isinstance(cv, int | np.integer) or hasattr(cv, "split")):
+        raise ValueError(
+            f"The target is missing in {n_missing} rows, but cv lists rows by number: drop these "
+            "rows, and list the others."
+        )
+    _logger.warning("Rows without a target that were left out: %d.", n_missing)
+    return np.asarray(known, dtype=bool)
+
+
+def take_rows(y: Any, rows: NDArray[np.bool_]) -> Any:
+    """Return some rows of a target, with its name where it has one."""
+    wrapped = nw.from_native(y, pass_through=True, allow_series=True)
+    if isinstance(wrapped, nw.Series | nw.DataFrame):
+        return wrapped.filter(rows.tolist()).to_native()
+    return as_array(y)[rows]
+
+
+def missing_target(name: str | None) -> str:
+    """Return the error message for a target without values."""
+    return f"The target {_quoted(name)}is missing in all rows: choose another column."
+
+
+def constant_target(name: str | None, value: object, n_rows: int) -> str:
+    """Return the error message for a target of one value."""
+    rows = f"all {n_rows} rows" if n_rows > 1 else "the only row (1 sample)"
+    return (
+        f"The target {_quoted(name)}is {value!r} in {rows}, but two or more different values are "
+        "needed: choose another column."
+    )
+
+
+def _quoted(name: str | None) -> str:
+    """Return a name in quotes and a space; nothing without a name."""
+    return "" if name is None else f"{name!r} "
+
+
+def _name_of(y: Any) -> str | None:
+    """Return the name of a target, where it has one."""
+    own = getattr(nw.from_native(y, pass_through=True, allow_series=True), "name", None)
+    return str(own) if own else None
+
+
+def _refuse_constant(name: str | None, labels: NDArray[Any]) -> None:
+    """Refuse a target of one value: nothing can be learned of it."""
+    for column in labels.reshape(len(labels), -1).T:
+        if len(column) and np.all(column == column[0]):
+            value = column[0]
+            value = value.item() if isinstance(value, np.generic) else value
+            raise ValueError(constant_target(name, value, len(column)))
+
+
 def read_target(y: Any, n_rows: int, estimator: Any, task: str = "auto") -> Target:
     """Return a target as read; the task, or else the estimator, decides what it is."""
-    wrapped = nw.from_native(y, pass_through=True, allow_series=True)
-    own = getattr(wrapped, "name", None)
-    name = str(own) if own else None
+    name = _name_of(y)
     classes = None if holds_numbers(y) else read_classes(y, n_rows)
     plain = _plain(y, n_rows, classes)
+    _refuse_constant(name, plain)
     task = _settle(task, guess_task(estimator, plain), estimator, plain)
     if task == "regression":
         numbers = _numbers(y, n_rows)
@@ -81,6 +157,8 @@ def read_target(y: Any, n_rows: int, estimator: Any, task: str = "auto") -> Targ
     if classes is None:
         classes = read_classes(y, n_rows)  # raises the error for numbers that are no classes
     if not isinstance(classes, MultiTarget):
+        for label in classes.classes:
+            check_label(str(label), "A class of the target")
         return Target(task, name, classes.classes, classes.classes[classes.codes], classes.codes)
     if not classes.multilabel:
         raise ValueError(

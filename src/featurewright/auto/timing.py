@@ -40,6 +40,12 @@ class Clock:
         self.now = now
         self._start = now()
 
+    def pause(self, work: Callable[[], object]) -> None:
+        """Do something that is not counted."""
+        started = self.now()
+        work()
+        self._start += self.now() - started
+
     @property
     def spent(self) -> float:
         """Seconds since the start."""

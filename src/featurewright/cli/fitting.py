@@ -16,9 +16,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from featurewright.cli.errors import UserError, did_you_mean
+from featurewright.cli.kinds import NULLS, commas_in_numbers, find_types, nearly_numbers
 
 if TYPE_CHECKING:
     from featurewright.auto import AutoFeatures
+    from featurewright.cli.sources import Source
 
 Listener = Callable[[dict[str, Any]], None]
 
@@ -52,6 +54,24 @@ class TrainingTable:
     most_at_once: int = 1
 
 
+def read_table(
+    source: Source, max_rows: int | None, seed: int, nulls: Sequence[str] | None
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return a table, or a sample of its rows, with types, and what is to be said of it."""
+    frame, n_rows = source.sample(max_rows, seed)
+    notices = []
+    if frame.height < n_rows:
+        notices.append(
+            f"The table has {n_rows} rows, of which {frame.height}, drawn at random, are used: "
+            "--max-rows sets another number."
+        )
+    if source.is_text:
+        typed = find_types(frame, NULLS if nulls is None else nulls, source.delimiter)
+        notices += commas_in_numbers(frame, typed)
+        frame = typed
+    return frame, [*notices, *nearly_numbers(frame)]
+
+
 def training_table(
     frame: pl.DataFrame,
     targets: Sequence[str],
@@ -64,6 +84,8 @@ def training_table(
 
     The rows are put in the order of a column, where one is named.
     """
+    from featurewright.auto.targets import constant_target, missing_target
+
     named = [*targets, *drop, *([groups] if groups else [])]
     for name in (*named, *([order] if order else [])):
         if name not in frame.columns:
@@ -78,13 +100,14 @@ def training_table(
             f"Column {order!r} is missing in {frame[order].null_count()} rows, so they have no "
             "place in time: fill it, or use --order-by with another column."
         )
+    _check_types(frame.select(targets))
     # Files of columns may have NaN beside nulls.
     frame = frame.with_columns(
         frame[name].fill_nan(None) for name in targets if frame[name].dtype.is_float()
     )
     known = frame.filter(~pl.any_horizontal(pl.col(list(targets)).is_null()))
     if known.is_empty():
-        raise UserError(f"The target {targets[0]!r} is missing in all rows: choose another column.")
+        raise UserError(missing_target(targets[0]))
     if order:
         known = _in_order(known, order)
     X = known.drop([*set(named)])
@@ -95,16 +118,23 @@ def training_table(
         )
     for name in targets:
         if known[name].n_unique() < 2:
-            raise UserError(
-                f"The target {name!r} is {known[name][0]!r} in all {known.height} rows, but two or "
-                "more different values are needed: choose another column."
-            )
+            raise UserError(constant_target(name, known[name][0], known.height))
     y: Any = known[targets[0]]
     if len(targets) > 1:
         y = _labels(known.select(targets))
     grouped = known[groups].cast(pl.String).fill_null("") if groups else None
     most_at_once = max(known[order].value_counts()["count"].to_list()) if order else 1
     return TrainingTable(X, y, grouped, frame.height - known.height, most_at_once)
+
+
+def _check_types(targets: pl.DataFrame) -> None:
+    """Refuse targets whose values are lists, records or bytes."""
+    for series in targets:
+        if series.dtype.is_nested() or series.dtype == pl.Binary:
+            raise UserError(
+                f"The target {series.name!r} has the type {series.dtype}, but classes or numbers "
+                "are expected: choose another column."
+            )
 
 
 def _in_order(frame: pl.DataFrame, order: str) -> pl.DataFrame:
@@ -132,6 +162,8 @@ def _dates_of(series: pl.Series) -> Any:
 
     from featurewright.tables.dates import time_kind
 
+    if series.dtype.is_float():
+        return None  # most columns of wide tables, and looking closer takes a while
     kind = time_kind(nw.from_native(series, series_only=True))
     return kind if kind is not None and kind.is_date else None
 
@@ -147,7 +179,7 @@ def notices_of_time(
                 "rows are taken in its alphabetical order."
             )
     elif training.groups is None:
-        dates = next((name for name in training.X.columns if _dates_of(training.X[name])), None)
+        dates = next((s.name for s in training.X.iter_columns() if _dates_of(s)), None)
         if dates is not None:
             yield (
                 f"Column {dates!r} holds dates: if the model is for rows that come later than "

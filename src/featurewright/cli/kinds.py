@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any
@@ -40,29 +41,57 @@ def find_types(
     commas, and is a decimal comma in others.
     """
     missing = list(nulls)
-    return frame.with_columns(
-        _found(with_nulls(series, missing), delimiter)
-        for series in frame
-        if series.dtype == pl.String
-    )
+    only_text = not any(_is_number(text) for text in missing)
+
+    def typed(series: pl.Series) -> pl.Series:
+        if series.dtype != pl.String:
+            return series
+        # Most columns of wide tables are plain numbers, and looking at one takes long enough.
+        plain = _plain_numbers(series) if only_text else None
+        return _found(with_nulls(series, missing), delimiter) if plain is None else plain
+
+    return pl.DataFrame([typed(series) for series in frame.iter_columns()])
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text means a number, and not that there is none."""
+    try:
+        return not math.isnan(float(text))
+    except ValueError:
+        return False
+
+
+def _plain_numbers(series: pl.Series) -> pl.Series | None:
+    """Read text as numbers; None where a value is no number, or may be a code."""
+    numbers = series.cast(pl.Float64, strict=False)
+    same = numbers.null_count() == series.null_count() < len(series)
+    if not same or numbers.is_nan().any():
+        return None
+    if series.str.contains(".", literal=True).any():
+        return numbers
+    if series.str.contains(_CODE).any():
+        return None
+    whole = series.cast(pl.Int64, strict=False)
+    return whole if whole.null_count() == series.null_count() else numbers
 
 
 def commas_in_numbers(texts: pl.DataFrame, found: pl.DataFrame) -> Iterator[str]:
     """Yield notices about numbers whose comma may group thousands or begin decimals."""
-    for series in texts:
-        if series.dtype != pl.String or series.name not in found.columns:
+    numbers = {series.name: series for series in found.iter_columns() if series.dtype.is_numeric()}
+    for series in texts.iter_columns():
+        if series.dtype != pl.String or series.name not in numbers:
             continue
-        if not found[series.name].dtype.is_numeric():
-            continue
+        if series.cast(pl.Float64, strict=False).null_count() == series.null_count():
+            continue  # there is no comma in it
         either = series.str.contains(_THOUSANDS) & ~series.str.contains(_SURE_THOUSANDS)
         if either.any():
-            text, number = series.filter(either)[0], found[series.name].filter(either)[0]
+            text, number = series.filter(either)[0], numbers[series.name].filter(either)[0]
             yield f"Column {series.name!r}: {text!r} is read as the number {number:.15g}."
 
 
 def nearly_numbers(frame: pl.DataFrame) -> Iterator[str]:
     """Yield notices about columns that stayed text because of a few cells."""
-    for series in frame:
+    for series in frame.iter_columns():
         if series.dtype != pl.String:
             continue
         present = series.drop_nulls()

@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from featurewright.cli.errors import UserError, closest
+from featurewright.cli.memory import check_reading
 from featurewright.cli.streams import (
     COMPRESSIONS,
     MAX_ROW,
@@ -26,6 +29,7 @@ from featurewright.cli.streams import (
     text_rows,
     unpacking,
 )
+from featurewright.tables import check_label
 
 FORMATS = {
     "csv": "csv",
@@ -46,6 +50,20 @@ FORMATS = {
 
 CELLS = 2_000_000
 """Cells of a frame that is read at a time from a file of columns."""
+
+MAX_CELLS = 64_000_000
+"""Cells that a model is fitted on; of a larger file, a sample of the rows."""
+
+MAX_BYTES = 3 * 2**30
+"""Bytes of cells, as they come, above which rows are drawn too."""
+
+MIN_SAMPLED_ROWS = 500
+"""Rows that are held whatever they take."""
+
+MANY_COLUMNS, MIN_PARSED_ROWS = 1_000, 256
+"""Number of columns above which at least this many rows are parsed at a time."""
+
+_SPACES = (b" ", b"\t", b"\v", b"\f")
 
 
 @dataclass
@@ -82,10 +100,54 @@ class Source:
 
     def read(self) -> pl.DataFrame:
         """Read the whole table."""
-        frames = list(self.batches())
-        if not frames:
-            raise UserError(f"{self.path} has no rows: a table with a header and rows is expected.")
-        return pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
+        return _join(self.path, list(self.batches()))
+
+    def sample(self, max_rows: int | None, seed: int) -> tuple[pl.DataFrame, int]:
+        """Read the table, or a random sample of its rows where it has too many to be held.
+
+        Every row has a random key by its number, and the rows with the smallest keys stay: what
+        is drawn depends on the file and the seed alone.
+
+        Parameters
+        ----------
+        max_rows : int or None
+            Rows at most; None for as many as `MAX_CELLS` and `MAX_BYTES` allow.
+        seed : int
+            Seed of the keys.
+
+        Returns
+        -------
+        frame : polars.DataFrame
+            The rows, in their order.
+        n_rows : int
+            Number of rows in the file.
+        """
+        random = np.random.default_rng(seed)
+        frames: list[pl.DataFrame] = []
+        keys: list[NDArray[np.float64]] = []
+        n_seen = n_held = n_bytes = 0
+        limit, largest = max_rows, np.inf
+        for frame in self.batches():
+            if limit is None:
+                limit = max(MIN_SAMPLED_ROWS, MAX_CELLS // max(1, frame.width))
+            own = random.random(frame.height)
+            n_seen += frame.height
+            kept = own < largest
+            frames.append(frame if kept.all() else frame.filter(kept))
+            keys.append(own[kept])
+            n_held += frames[-1].height
+            n_bytes += int(frames[-1].estimated_size())
+            if max_rows is None and n_bytes > MAX_BYTES and n_held > MIN_SAMPLED_ROWS:
+                limit = min(limit, max(MIN_SAMPLED_ROWS, n_held // 2))
+            check_reading(n_bytes)
+            # Each time by half, so that rows are copied a few times only.
+            if n_held > 2 * limit or n_bytes > MAX_BYTES:
+                frames, keys, largest = _keep_smallest(frames, keys, limit, largest)
+                n_held = sum(map(len, keys))
+                n_bytes = sum(int(frame.estimated_size()) for frame in frames)
+        if limit is not None and n_held > limit:
+            frames, _, _ = _keep_smallest(frames, keys, limit, largest)
+        return _join(self.path, frames), n_seen
 
     def batches(self) -> Iterator[pl.DataFrame]:
         """Read the table in frames, in the order of its rows."""
@@ -107,14 +169,30 @@ class Source:
     def _csv(self) -> Iterator[pl.DataFrame]:
         """Read blocks of whole rows, every cell as text."""
         names: list[str] = []
+        waiting: list[bytes] = []
+        n_lines = 0
         with open_bytes(self.path, self.compression) as stream:
             for block in text_rows(stream, b'"'):
-                data, other = as_text(block)
+                data, other = self._text(block)
                 self.recoded |= other
                 if not names:
                     names, data = self._names(data)
-                if data.strip(b"\r\n"):
-                    yield self._parse(data, names)
+                waiting.append(data)
+                n_lines += data.count(b"\n")
+                # Parsing few rows of many columns takes as long as parsing many.
+                if len(names) <= MANY_COLUMNS or n_lines >= MIN_PARSED_ROWS:
+                    yield from self._parse(b"".join(waiting), names)
+                    waiting, n_lines = [], 0
+        yield from self._parse(b"".join(waiting), names)
+
+    def _text(self, block: bytes) -> tuple[bytes, bool]:
+        """Return a block as UTF-8; refuse what is no text."""
+        if b"\0" in block:
+            raise UserError(
+                f"{self.path} holds NUL bytes, so it is no table as text, or one in UTF-16 or "
+                "UTF-32 without a mark that says so: save it as CSV in UTF-8."
+            )
+        return as_text(block)
 
     def _names(self, data: bytes) -> tuple[list[str], bytes]:
         """Take the names off the first block; without a header, number the columns."""
@@ -125,6 +203,8 @@ class Source:
         if not self.header:
             return [f"column_{number + 1}" for number in range(len(first))], data
         names = [name.strip() or f"column_{number}" for number, name in enumerate(first, start=1)]
+        for number, name in enumerate(names, start=1):
+            check_label(name, f"The name of column {number} of {self.path}")
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
             raise UserError(
@@ -133,8 +213,10 @@ class Source:
             )
         return names, data[len(text.getvalue()[: text.tell()].encode("utf-8")) :]
 
-    def _parse(self, data: bytes, names: list[str]) -> pl.DataFrame:
+    def _parse(self, data: bytes, names: list[str]) -> Iterator[pl.DataFrame]:
         """Cut rows into cells of text without surrounding space."""
+        if not data.strip(b"\r\n"):
+            return
         # Under numbered names every block has the same columns, whatever its first row looks like.
         numbers = self.delimiter.join(map(str, range(len(names))))
         frame = pl.read_csv(
@@ -144,14 +226,15 @@ class Source:
             quote_char='"',
         )
         frame.columns = names
-        return frame.with_columns(pl.all().str.strip_chars())
+        has_space = not data.isascii() or any(space in data for space in _SPACES)
+        yield frame.with_columns(pl.all().str.strip_chars()) if has_space else frame
 
     def _cause(self, error: Exception) -> str:
         """Say in a sentence what polars stumbled over."""
         lines = str(error).strip().splitlines() or ["unknown reason"]
         if "more fields than defined" in lines[0]:
             return f"{self._long_row()}; look for an unquoted delimiter in it."
-        if "malformed" in lines[0]:
+        if "malformed" in lines[0] or "could not parse" in lines[0]:
             return f'{self._odd_quotes()}; write a cell with a quote in it as "5"" pipe".'
         return lines[0].rstrip(".") + "."
 
@@ -179,7 +262,7 @@ class Source:
         """Read blocks of whole lines."""
         with open_bytes(self.path, self.compression) as stream:
             for block in text_rows(stream, None):
-                data, other = as_text(block)
+                data, other = self._text(block)
                 self.recoded |= other
                 frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
                 yield frame.select(_in_order(frame.columns, data))
@@ -194,6 +277,31 @@ class Source:
         step = max(1000, CELLS // max(1, len(lazy.collect_schema())))
         for start in range(0, n_rows, step):
             yield lazy.slice(start, step).collect()
+
+
+def _join(path: Path, frames: list[pl.DataFrame]) -> pl.DataFrame:
+    """Put frames one below the other; refuse a table without rows."""
+    if not frames:
+        raise UserError(f"{path} has no rows: a table with a header and rows is expected.")
+    if len(frames) == 1:
+        return frames[0]
+    alike = all(frame.schema == frames[0].schema for frame in frames)
+    return pl.concat(frames, how="vertical" if alike else "diagonal_relaxed")
+
+
+def _keep_smallest(
+    frames: list[pl.DataFrame], keys: list[NDArray[np.float64]], limit: int, largest: float
+) -> tuple[list[pl.DataFrame], list[NDArray[np.float64]], float]:
+    """Return the rows with the smallest keys, and what further keys must be smaller than."""
+    every = np.concatenate(keys)
+    if len(every) <= limit:
+        return frames, keys, largest
+    bound = float(np.partition(every, limit)[limit])
+    found = [
+        (frame.filter(own < bound), own[own < bound])
+        for frame, own in zip(frames, keys, strict=True)
+    ]
+    return [frame for frame, _ in found], [own for _, own in found], bound
 
 
 def _in_order(names: list[str], data: bytes) -> list[str]:

@@ -32,6 +32,7 @@ _MAGIC = {
     b"\x28\xb5\x2f\xfd": "zst",
 }
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_UTF32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # the first begins as UTF-16 does
 _DELIMITERS = ",;\t|"
 
 
@@ -169,10 +170,11 @@ def _last_row_end(data: bytes, quote: bytes | None) -> int:
 
 
 def _utf8_blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """Read blocks without a byte order mark, recoded where it says UTF-16."""
+    """Read blocks without a byte order mark, recoded where it says UTF-16 or UTF-32."""
     block = stream.read(BLOCK)
-    if block.startswith(_UTF16):
-        decode = codecs.getincrementaldecoder("utf-16")()
+    if block.startswith((*_UTF32, *_UTF16)):
+        written = "utf-32" if block.startswith(_UTF32) else "utf-16"
+        decode = codecs.getincrementaldecoder(written)()
         while block:
             yield decode.decode(block).encode("utf-8")
             block = stream.read(BLOCK)

@@ -8,31 +8,42 @@ from featurewright.tables.read import (
     fit_table,
     learn_schema,
 )
-from featurewright.tables.schema import EncodedTable, Schema, check_input_names
+from featurewright.tables.schema import (
+    MAX_LABEL,
+    EncodedTable,
+    Schema,
+    check_input_names,
+    check_label,
+)
 from featurewright.tables.sparse import as_dense, dense_blocks, is_sparse, read_sparse
 from featurewright.tables.targets import (
     ClassTarget,
     MultiTarget,
     apply_class_weight,
+    as_array,
     check_groups,
     check_length,
     check_weights,
     holds_numbers,
+    is_missing,
     read_classes,
     read_numbers,
 )
 
 __all__ = [
     "FLOAT_MAX",
+    "MAX_LABEL",
     "ClassTarget",
     "EncodedTable",
     "MultiTarget",
     "Schema",
     "apply_class_weight",
     "apply_table",
+    "as_array",
     "as_dense",
     "check_groups",
     "check_input_names",
+    "check_label",
     "check_length",
     "check_range",
     "check_weights",
@@ -40,6 +51,7 @@ __all__ = [
     "encode",
     "fit_table",
     "holds_numbers",
+    "is_missing",
     "is_sparse",
     "learn_schema",
     "read_classes",

@@ -97,7 +97,8 @@ def _kind_of_numbers(series: nw.Series) -> TimeKind | None:
     """Return the kind of whole numbers nearly all of which are days, such as 20241231."""
     values = _floats(series)
     known = values[np.isfinite(values)]
-    if len(known) < 2 or not _FIRST_WHOLE <= float(np.median(known)) <= _LAST_WHOLE:
+    n_likely = np.count_nonzero((known >= _FIRST_WHOLE) & (known <= _LAST_WHOLE))
+    if len(known) < 2 or n_likely < _MIN_DATE_SHARE * len(known):
         return None
     is_day = np.isfinite(_seconds_of_numbers(known))
     return TimeKind.WHOLE_NUMBER if is_day.mean() >= _MIN_DATE_SHARE else None

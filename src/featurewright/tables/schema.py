@@ -13,6 +13,33 @@ from featurewright.expressions.domains import Domain
 # Labels of one Category column, sorted; the position of a label is its code in the matrix.
 Levels = tuple[object, ...]
 
+MAX_LABEL = 1_000
+"""Characters that a name of a column or a class may have: names are in every formula and query."""
+
+
+def check_label(text: str, what: str) -> None:
+    """Refuse a name or a label that is too long.
+
+    Parameters
+    ----------
+    text : str
+        The name or label.
+    what : str
+        What it is, to begin the sentence with.
+
+    Examples
+    --------
+    >>> check_label("x" * 2000, "The name of column 1")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: The name of column 1 has 2,000 characters ...
+    """
+    if len(text) > MAX_LABEL:
+        raise ValueError(
+            f"{what} has {len(text):,} characters ('{text[:20]}...'), but at most {MAX_LABEL:,} "
+            "are expected: shorten it."
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Schema:

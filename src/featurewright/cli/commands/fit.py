@@ -161,6 +161,15 @@ def fit(
     jobs: Annotated[
         int, typer.Option(help="Threads; -1 for one per core.", metavar="N", callback=_threads)
     ] = -1,
+    max_rows: Annotated[
+        int | None,
+        typer.Option(
+            help="The most rows to use: a random sample of the table.",
+            min=10,
+            show_default="what 64 million cells hold",
+            metavar="N",
+        ),
+    ] = None,
     null: Null = None,
     delimiter: Delimiter = None,
     no_header: NoHeader = False,
@@ -181,10 +190,11 @@ def fit(
         fit_model,
         later_folds,
         notices_of_time,
+        read_table,
         training_table,
         watching,
     )
-    from featurewright.cli.kinds import NULLS, commas_in_numbers, find_types, nearly_numbers
+    from featurewright.cli.memory import check_memory
     from featurewright.cli.sinks import write_text
     from featurewright.cli.sources import open_table
 
@@ -193,10 +203,7 @@ def fit(
     _check_scoring(scoring)
     console = error_console()
     source = open_table(table, delimiter=delimiter, header=not no_header)
-    frame = source.read()
-    texts = frame
-    if source.is_text:
-        frame = find_types(frame, NULLS if null is None else null, source.delimiter)
+    frame, notices = read_table(source, max_rows, seed, null)
     if not quiet:
         tell_encoding(source, console)
     _check_header(frame.columns, target, no_header)
@@ -209,9 +216,11 @@ def fit(
         cv = later_folds(n_folds, training.X.height, training.most_at_once)
     training.y = check_target(training.y, task.value)
     if not quiet:
-        notices = [*nearly_numbers(frame), *commas_in_numbers(texts, frame)]
-        notices += notices_of_time(frame, training, order_by)
-        _tell_table(console, training, target, notices)
+        _tell_table(
+            console, training, target, [*notices, *notices_of_time(frame, training, order_by)]
+        )
+    check_memory(*training.X.shape)
+    del frame
     with watching(console, time, quiet=quiet) as listen:
         model = fit_model(
             training,
