@@ -72,6 +72,42 @@ def test_parts_that_say_nothing_are_left_out():
         assert order([text], target, n_polished=0, wanted=1) == ["abs(a)"]
 
 
+def test_no_formula_has_a_constant_in_disguise():
+    """``c / c`` is 1 in every row: a formula with it is replaced by shorter ones."""
+    target = np.exp(-((X[:, 0] - 1.0) ** 2))
+    found = order(["gaussian(a, c / c)", "abs(b)"], target, n_polished=0)
+    assert not [text for text in found if "c / c" in text]
+    assert "gaussian(a, c)" in found
+
+
+def test_many_changes_are_compared_on_some_rows_first():
+    """The best change is found all the same, and not all are evaluated on all rows."""
+    rng = np.random.default_rng(1)
+    wide = rng.normal(size=(1_600, 12))
+    names = [f"x{k}" for k in range(12)]
+    table = EncodedTable(wide, learn_schema(wide))
+    start = Feature.of(parse("x3 * x4", names))
+    others = [Feature.of(parse(f"abs({name})", names)) for name in names]
+    target = wide[:, 3] * wide[:, 7] + 0.1 * rng.normal(size=1_600)
+    settings = {"wanted": 1, "max_size": 5, "operators": OPERATORS, "n_polished": 1}
+    sizes = []
+    for n_rows in (1_600, 533):  # on few rows nothing is left out
+        evaluated = []
+
+        def noted(formulas, rows, evaluated=evaluated):
+            evaluated.append((len(formulas), len(rows.matrix)))
+            return formula_values(formulas, rows)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("featurewright.auto.formulas.formula_values", noted)
+            found = order_formulas(
+                [start, *others], table, wide, target[:, None], n_rows=n_rows, **settings
+            )
+        assert str(found[0].expression) == "x3 * x7"
+        sizes.append({n for _, n in evaluated})
+    assert sizes == [{1_600, 400}, {534}]
+
+
 def test_weights_say_how_often_a_row_counts():
     first = X[:, 2] > 0
     target = np.where(first, X[:, 0] * X[:, 1], np.abs(X[:, 0]))

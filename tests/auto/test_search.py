@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,9 +17,12 @@ from tests.cases import loop_over
 from featurewright.auto import AutoFeatures, standard_estimator
 from featurewright.auto.estimators import choose_estimator, make_folds
 from featurewright.auto.methods import Task, _warm_up, warm_up
+from featurewright.auto.plan import EFFORTS
 from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize
-from featurewright.auto.workspace import Workspace
+from featurewright.auto.timing import Clock
+from featurewright.auto.workspace import Problem, Workspace
+from featurewright.tables import EncodedTable, learn_schema
 
 
 def test_the_best_few_are_tried_on_further_folds():
@@ -140,6 +145,49 @@ def test_stages_have_more_rows_and_fewer_methods(fold_rows):
     dropped = [r for r in auto.results_ if r["reason_code"] == "screened_out"]
     assert [len(r["fold_scores"]) for r in dropped] == [1]
     assert len(by_method["batch"]["fold_scores"]) == 3
+
+
+def test_formulas_wait_for_the_last_stage(monkeypatch):
+    """They enter it whatever became of them before; each is constructed once in a fold."""
+    constructed = []
+    construct = Workspace.construct
+
+    def noted(space, method, *asked):
+        constructed.append((method.name, len(space.problem.y)))
+        return construct(space, method, *asked)
+
+    monkeypatch.setattr(Workspace, "construct", noted)
+    quick(methods=["batch", "votes"]).fit(LARGE, LARGE_PRODUCT)
+    assert constructed.count(("batch", 1000)) == 0
+    assert constructed.count(("votes", 1000)) == 1
+    assert constructed.count(("batch", 2500)) == 3
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "sizes"), [(500, [200, 500]), (2_000, [200, 447]), (12_000, [200])]
+)
+def test_many_rows_allow_fewer_columns(n_rows, sizes):
+    """A linear model takes as long as rows times the square of columns."""
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(n_rows, 2))
+    table = EncodedTable(matrix, learn_schema(matrix))
+    y = (matrix[:, 0] > 0).astype(int)
+    problem = Problem(table, y, y, None, Task("classification", 1, 5, None), None)
+    rows = np.arange(n_rows)
+    effort = replace(EFFORTS["quick"], max_rows=100_000)
+    search = Search(
+        problem,
+        [(rows, rows[:10])],
+        [],
+        estimator=Ridge(),
+        scorer=None,
+        methods=["paths"],
+        seed=0,
+        effort=effort,
+        clock=Clock(None),
+        listen=print,
+    )
+    assert search._sizes("paths") == sizes
 
 
 def test_where_time_ends_a_stage_early_the_one_before_decides(fake_clock, monkeypatch):

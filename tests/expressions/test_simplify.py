@@ -15,7 +15,8 @@ from tests.expressions.strategies import (
     hostile_table,
 )
 
-from featurewright.expressions import parse, simplify
+from featurewright.expressions import Call, parse, simplify
+from featurewright.expressions.simplify import simplify_call
 
 
 @settings(max_examples=400, deadline=None)
@@ -27,6 +28,15 @@ def test_values_are_the_same_bit_for_bit(expression, seed) -> None:
     assert simpler.size <= expression.size
     assert set(simpler.columns()) <= set(expression.columns())
     assert simplify(simpler) == simpler
+
+
+@settings(max_examples=200, deadline=None)
+@given(expressions())
+def test_a_call_of_simplified_arguments_is_simplified_alike(expression) -> None:
+    if isinstance(expression, Call):
+        arguments = tuple(map(simplify, expression.arguments))
+        found = simplify_call(expression.operator, arguments, expression.parameter)
+        assert found == simplify(expression)
 
 
 @loop_over(

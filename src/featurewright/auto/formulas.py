@@ -37,6 +37,10 @@ _MIN_IMPROVEMENT = 1.01  # factor by which a formula must be better to replace a
 _MAX_CHANGES = 6  # of one formula
 _N_STARTS = 2  # formulas that are improved, of which the best is taken
 _MAX_COMPARED_ROWS = 2_000
+# Many changes of a formula are compared on some of the rows first, and the best of them on all.
+_MIN_SCREENED = 60  # changes
+_SCREENED_SHARE = 4  # one of so many rows, and one of so many changes that stay
+_MIN_SCREEN_ROWS = 200
 _MAX_COLUMNS = 15  # that may take the place of others: those that formulas use most
 
 
@@ -126,7 +130,7 @@ class _Pool:
         self._rows = rows
         # The simplest first: of formulas that say the same, it is the one that stays.
         listed = sorted(
-            {feature.expression: feature for feature in features}.values(),
+            {f.expression: f for feature in features for f in _sensible(feature)}.values(),
             key=lambda feature: (feature.expression.size, feature.name),
         )
         values, sound = formula_values([feature.expression for feature in listed], rows)
@@ -136,6 +140,10 @@ class _Pool:
         self._pursuit = Pursuit(base, target)
         self._gains = PoolGains(self._pursuit, values[:, fresh])
         self._taken: set[Expression] = set()
+        self._some = slice(None, None, _SCREENED_SHARE)
+        self._some_rows = EncodedTable(rows.matrix[self._some], rows.schema)
+        few = len(base) < _SCREENED_SHARE * max(_MIN_SCREEN_ROWS, 2 * base.shape[1])
+        self._screen = None if few else Pursuit(base[self._some], target[self._some])
 
     def best(self) -> _Found | None:
         """Return the formula that explains most of the rest; None where none explains any."""
@@ -168,6 +176,8 @@ class _Pool:
             options = [
                 option for option in changed(found.feature.expression) if option not in self._taken
             ]
+            if self._screen is not None and len(options) >= _MIN_SCREENED:
+                options = self._screened(options, self._screen)
             values, sound = formula_values(options, self._rows)
             if not len(sound):
                 break
@@ -182,15 +192,47 @@ class _Pool:
             found = _Found(feature, own, float(gains[best]), found.place)
         return found
 
+    def _screened(self, options: list[Expression], screen: Pursuit) -> list[Expression]:
+        """Return the better ones of some formulas, by what they explain in some of the rows."""
+        values, sound = formula_values(options, self._some_rows)
+        sizes = np.array([_length(options[place]) for place in sound])
+        gains = screen.explained(normalized(values[:, sound])) * _WORTH_PER_SYMBOL**sizes
+        n_kept = len(options) // _SCREENED_SHARE
+        kept = np.sort(np.argsort(-gains, kind="stable")[:n_kept])
+        return [options[sound[place]] for place in kept]
+
     def take(self, found: _Found) -> Feature:
         """Take a formula; return it with the share of the target that it explains."""
         expression = found.feature.expression
         self._gains.remove(*self._pursuit.take(found.own))
+        if self._screen is not None:
+            own = self._screen.own_parts(found.own[self._some, np.newaxis])[:, 0]
+            if own @ own > 1e-12:  # a step that none of these rows takes is constant in them
+                self._screen.take(own)
         if found.place is not None:
             self._gains.close(found.place)
         self._taken.add(expression)
         share = found.value / _WORTH_PER_SYMBOL ** _length(expression)
         return replace(found.feature, gain=share)
+
+
+def _sensible(feature: Feature) -> list[Feature]:
+    """Return a formula, or shorter ones where a part of it has an operand twice."""
+    if not _is_degenerate(feature.expression):
+        return [feature]
+    return [
+        Feature.of(option, count=feature.count)
+        for option in shorter(feature.expression)
+        if not _is_degenerate(option)
+    ]
+
+
+def _is_degenerate(formula: Expression) -> bool:
+    """Whether a part of a formula has an operand twice, and so is a constant in disguise."""
+    return formula.fold(
+        lambda _: False,
+        lambda node, found: any(found) or len(set(node.arguments)) < len(node.arguments),
+    )
 
 
 def _length(formula: Expression) -> int:

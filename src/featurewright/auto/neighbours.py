@@ -13,6 +13,7 @@ from featurewright.expressions import (
     get_operator,
     simplify,
 )
+from featurewright.expressions.simplify import simplify_call
 
 
 def neighbours(
@@ -51,11 +52,13 @@ def neighbours(
     """
     known = [get_operator(name) for name in operators]
     plain = [operator for operator in known if not operator.has_parameter]
-    found: dict[Expression, None] = {}
-    for variant in (*_inside(expression, columns, plain), *_around(expression, columns, plain)):
-        simple = simplify(variant)
-        if simple.size <= max_size and not isinstance(simple, Column) and simple != expression:
-            found[simple] = None
+    simple = simplify(expression)
+    variants = (*_inside(simple, columns, plain), *_around(simple, columns, plain, max_size))
+    found = dict.fromkeys(
+        variant
+        for variant in variants
+        if not isinstance(variant, Column) and variant.size <= max_size and variant != expression
+    )
     return list(found)
 
 
@@ -74,7 +77,10 @@ def shorter(expression: Expression) -> list[Expression]:
 def _inside(
     node: Expression, columns: Sequence[Column], operators: Sequence[Operator]
 ) -> Iterator[Expression]:
-    """Yield the expression with one of its symbols replaced or left out."""
+    """Yield a simplified expression with one of its symbols replaced or left out, simplified.
+
+    What is not changed is simplified already: only the nodes above a change are looked at again.
+    """
     if not isinstance(node, Call):
         yield from (other for other in columns if other != node and other.domain == node.domain)
         return
@@ -94,13 +100,14 @@ def _inside(
 
 
 def _around(
-    node: Expression, columns: Sequence[Column], operators: Sequence[Operator]
+    node: Expression, columns: Sequence[Column], operators: Sequence[Operator], max_size: int
 ) -> Iterator[Expression]:
-    """Yield the expression with one more operator applied to the whole."""
+    """Yield a simplified expression with one more operator applied to the whole, simplified."""
+    room = max_size - node.size
     for operator in operators:
-        if operator.arity == 1:
+        if operator.arity == 1 and room > 0:
             yield from _applied(operator, (node,))
-        elif operator.arity == 2:
+        elif operator.arity == 2 and room > 1:
             for column in columns:
                 yield from _applied(operator, (node, column))
                 if not operator.commutative:
@@ -120,4 +127,4 @@ def _applied(
         return
     pairs = zip(operator.inputs, arguments, strict=True)
     if all(accepts(wanted, argument.domain) for wanted, argument in pairs):
-        yield Call(operator, arguments, parameter)
+        yield simplify_call(operator, arguments, parameter)

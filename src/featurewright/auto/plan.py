@@ -35,6 +35,9 @@ class Effort:
         Methods whose nominal cost is larger are left out (`Method.cost`).
     stage_cost : float
         Sum of the costs of the methods that enter a later stage, beside those with formulas.
+    fit_cost : float
+        Rows times the square of columns, up to which methods without formulas offer columns: a
+        linear model takes as long.
     scale : float
         Factor on the numbers of trees and rounds of methods.
     n_polished : int
@@ -59,6 +62,7 @@ class Effort:
     n_first_folds: int
     max_cost: float
     stage_cost: float
+    fit_cost: float
     scale: float
     n_polished: int
     polish_rows: int
@@ -78,6 +82,7 @@ EFFORTS = {
         n_first_folds=1,
         max_cost=1.5,
         stage_cost=1.5,
+        fit_cost=4e8,
         scale=0.4,
         n_polished=8,
         polish_rows=1_500,
@@ -95,6 +100,7 @@ EFFORTS = {
         n_first_folds=1,
         max_cost=3.0,
         stage_cost=3.5,
+        fit_cost=2e9,
         scale=1.0,
         n_polished=15,
         polish_rows=2_000,
@@ -112,6 +118,7 @@ EFFORTS = {
         n_first_folds=2,
         max_cost=10.0,
         stage_cost=10.0,
+        fit_cost=2e10,
         scale=2.0,
         n_polished=30,
         polish_rows=5_000,

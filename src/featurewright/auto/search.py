@@ -39,6 +39,8 @@ _MIN_PART_ROWS = 50
 _LATE_SHARE = 0.1  # of the time budget, by which a search may be late
 # Shares of the best mean gain.
 _FAR_BEHIND = 0.3  # below this a method is dropped after two folds
+_TRAILING = 0.1  # by which a method trails the best in every fold, and is dropped
+_N_COMPANIONS = 1  # methods without formulas that stay all the same: formulas may join them
 
 
 class Search:
@@ -176,7 +178,7 @@ class Search:
         limit = len(self._rows) if stage.n_folds is None else stage.n_folds
         while len(self.folds) < min(limit, len(self._rows)) and self._open_fold():
             number = len(self.folds) - 1
-            for method in sorted(self._alive, key=self._promise, reverse=True):
+            for method in sorted(self._entering(is_last=is_last), key=self._promise, reverse=True):
                 self._try_method(method, number, is_last=is_last)
             self._try_formulas(number)
             self._drop_losers(number, stage)
@@ -185,6 +187,16 @@ class Search:
             records = self.leaderboard.records
             self.leaderboard, self.folds, self._n_fold_rows = before
             self.leaderboard.keep_outcomes(records)
+
+    def _entering(self, *, is_last: bool) -> list[str]:
+        """Return the methods that a stage tries.
+
+        Those with formulas enter the last stage whatever became of them before, so they wait for
+        it; unless time may run out in it, when a stage before decides.
+        """
+        if is_last or np.isfinite(self.clock.budget):
+            return list(self._alive)
+        return [method for method in self._alive if not has_formulas(method)]
 
     def _select_methods(self, max_cost: float) -> None:
         """Keep those with formulas, which are put in one order, and the best of the others."""
@@ -264,6 +276,8 @@ class Search:
         sizes = self._sizes(method)
         if not is_last:
             sizes = [size for size in sizes if size in _FIRST_SIZES] or sizes[:1]
+        elif method in self.joined and len(self.joined) > 1:
+            sizes = sizes[-1:]  # to compare methods by: what is chosen is the order of all formulas
         found = self._measure(method, self.folds[number], sizes)
         for candidate, score in found.items():
             self.leaderboard.add(method, candidate, number, score)
@@ -324,9 +338,15 @@ class Search:
         sizes = self.effort.front_sizes if method == FORMULAS else METHODS[method].sizes
         if not sizes:
             return [min(self.n_scores, self.problem.limit or self.n_scores)]
-        most = max(min(sizes), n_rows // (10 if has_formulas(method) else 1))
+        if has_formulas(method):
+            most = n_rows // 10
+        else:
+            most = min(n_rows, int(np.sqrt(self.effort.fit_cost / self._stages[-1].n_rows)))
+        most = max(min(sizes), most)
         most = min(most, max(1, _MAX_FIT_CELLS // n_rows), self.problem.limit or most)
         found = {size for size in sizes if size <= most} or {most}
+        if max(found) < max(sizes) and most >= 2 * max(found):
+            found.add(most)
         return sorted(found | ({most} if most == self.problem.limit else set()))
 
     def _try_formulas(self, number: int) -> None:
@@ -384,10 +404,29 @@ class Search:
                 self._drop(method, Status.STOPPED, Reason.WORSE)
             elif number >= 1 and self._promise(method) < _FAR_BEHIND * leader:
                 self._drop(method, Status.STOPPED, Reason.FAR_BEHIND)
+        if number >= 1:
+            self._drop_trailing()
         if stage is not self._stages[0] or stage.n_folds is not None:
             return
         # A small table has one stage: methods become fewer from fold to fold instead.
         self._select_methods(self.effort.stage_cost * (2.0 if number == 0 else 1.0))
+
+    def _drop_trailing(self) -> None:
+        """Drop methods without formulas, but for the best few, that trail the leader everywhere."""
+        board = self.leaderboard
+        leader = board.best(board.finished())
+        others = [method for method in self._alive if not has_formulas(method)]
+        ranked = sorted(others, key=self._promise, reverse=True)
+        if leader is None:
+            return
+        gains = board.gains(leader)
+        for method in ranked[_N_COMPANIONS:]:
+            best = board.best(board.complete(method))
+            behind = best is not None and np.all(
+                board.gains(best) < gains - _TRAILING * gains.mean()
+            )
+            if behind:
+                self._drop(method, Status.STOPPED, Reason.FAR_BEHIND)
 
     def _loses_everywhere(self, method: str) -> bool:
         """Whether every candidate of a method loses in every fold."""

@@ -13,7 +13,7 @@ from typing import Any
 from featurewright.expressions.builtin import OPERATORS
 from featurewright.expressions.domains import Boolean
 from featurewright.expressions.nodes import Call, Column, Expression
-from featurewright.expressions.operators import BuiltInOperator
+from featurewright.expressions.operators import BuiltInOperator, Operator
 
 
 def simplify(expression: Expression) -> Expression:
@@ -42,6 +42,40 @@ def simplify(expression: Expression) -> Expression:
         expression = simpler
 
 
+def simplify_call(
+    operator: Operator,
+    arguments: tuple[Expression, ...],
+    parameter: tuple[int, str] | None = None,
+) -> Expression:
+    """Apply an operator to arguments that are simplified already, and simplify the result.
+
+    Parameters
+    ----------
+    operator : Operator
+        What is applied.
+    arguments : tuple of Expression
+        Results of `simplify`.
+    parameter : (int, str), optional
+        The level or number, where the operator has one.
+
+    Returns
+    -------
+    Expression
+        What `simplify` would return, without looking at every node of the arguments again.
+
+    Examples
+    --------
+    >>> from featurewright.expressions import get_operator, parse
+    >>> print(simplify_call(get_operator("sub"), (parse("a", "ab"), parse("-b", "ab"))))
+    a + b
+    """
+    if operator.commutative:
+        arguments = tuple(sorted(arguments, key=_order))
+    node = Call(operator, arguments, parameter)
+    rewritten = _rewrite(node)
+    return node if rewritten is None else simplify(rewritten)
+
+
 def _keep(node: Column) -> Expression:
     """Return a column as it is."""
     return node
@@ -52,14 +86,18 @@ def _rebuild(node: Call, arguments: list[Expression]) -> Expression:
     if node.operator.commutative:
         arguments = sorted(arguments, key=_order)
     node = Call(node.operator, tuple(arguments), node.parameter)
+    rewritten = _rewrite(node)
+    return node if rewritten is None else rewritten
+
+
+def _rewrite(node: Call) -> Expression | None:
+    """Rewrite one node whose arguments are rewritten and in order; None where no rule applies."""
     operator = node.operator
     if not isinstance(operator, BuiltInOperator):
-        return node  # nothing but its symmetry is known of a user operator
+        return None  # nothing but its symmetry is known of a user operator
     if operator.arity == 1:
-        rewritten = _unary(operator, *node.arguments)
-    else:
-        rewritten = _binary(operator, *node.arguments)
-    return node if rewritten is None else rewritten
+        return _unary(operator, *node.arguments)
+    return _binary(operator, *node.arguments)
 
 
 def _order(expression: Expression) -> tuple[Any, ...]:
