@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -36,7 +37,7 @@ from featurewright.relations.aggregates import (
     Window,
 )
 from featurewright.relations.linked import Numbers, encode_columns, read_keys
-from featurewright.relations.links import LinkKind, check_links
+from featurewright.relations.links import LinkKind, check_as_of, check_links
 from featurewright.relations.search import (
     auto_windows,
     base_candidates,
@@ -58,6 +59,7 @@ from featurewright.relations.sources import (
 from featurewright.tables import (
     ClassTarget,
     apply_table,
+    check_groups,
     check_input_names,
     fit_table,
     holds_numbers,
@@ -80,12 +82,6 @@ class _Found:
     feature: LinkFeature
     source: int
     worth: float
-
-
-def _check_as_of(name: str, value: Any) -> None:
-    """Check the name of a column of times."""
-    if value is not None and not isinstance(value, str):
-        raise ValueError(f"{name}={value!r} must be the name of a column of X, or None.")
 
 
 def _check_aggregates(name: str, value: Any) -> None:
@@ -190,7 +186,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             The column of the table with the time at which each row is predicted. Needed where a
             linked table has times.
             """,
-            _check_as_of,
+            check_as_of,
         ),
         "aggregates": Parameter(
             '"all" or list of str',
@@ -217,6 +213,14 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         "include_original": OUTPUT["include_original"],
         "keep_missing": OUTPUT["keep_missing"],
         "budget": Parameter("int", "Candidates that are compared.", whole(1)),
+        "task": Parameter(
+            '{"auto", "classification", "regression"}',
+            """
+            What the target is. "auto" takes numbers for a quantity where some are not whole, else
+            for classes.
+            """,
+            choice("auto", "classification", "regression"),
+        ),
         "search": Parameter(
             '{"halving", "exhaustive"}',
             """
@@ -241,6 +245,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         include_original: bool = True,
         keep_missing: bool = False,
         budget: int = 1000,
+        task: str = "auto",
         search: str = "halving",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -253,7 +258,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Find features over the links.
 
         Parameters
@@ -262,16 +267,18 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             The rows, with their keys and times. Without links also an array.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes, numbers or labels.
+        groups : array-like of shape (n_samples,), optional
+            Rows of one group are in one fold, where mean targets are those of other folds.
 
         Returns
         -------
         RelationalFeatures
             The fitted transformer.
         """
-        self._search(X, y)
+        self._search(X, y, groups)
         return self
 
-    def fit_transform(self, X: Any, y: Any) -> npt.NDArray[np.float64]:
+    def fit_transform(self, X: Any, y: Any, groups: Any = None) -> npt.NDArray[np.float64]:
         """Find features, and compute those of the training rows without a look at themselves.
 
         Parameters
@@ -280,6 +287,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             The rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes, numbers or labels.
+        groups : array-like of shape (n_samples,), optional
+            Rows of one group are in one fold.
 
         Returns
         -------
@@ -287,7 +296,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             As `transform` gives it, but mean targets of groups are those of other folds, and a row
             is left out of the statistics of its own group.
         """
-        return self._search(X, y)
+        return self._search(X, y, groups)
 
     def transform(self, X: Any, links: Mapping[str, Any] | None = None) -> npt.NDArray[np.float64]:
         """Compute the features of each row.
@@ -340,6 +349,39 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         names = [*originals, *map(str, self.features_), *self._group_names]
         return np.array(names, dtype=object)
 
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of the columns over links that `transform` computes, without original columns."""
+        check_is_fitted(self)
+        return (*map(str, self.features_), *self._group_names)
+
+    def take(self, places: Sequence[int]) -> Self:
+        """Return a fitted copy that computes some of `features_`, and all mean targets of groups.
+
+        Parameters
+        ----------
+        places : sequence of int
+            Which features, in the order of the result.
+
+        Returns
+        -------
+        RelationalFeatures
+            The copy.
+        """
+        check_is_fitted(self)
+        taken = copy(self)
+        n_before, n_features = len(self._fill) - self._n_columns, len(self.features_)
+        if not self.include_original and not len(places) and not self._group_names:
+            raise ValueError("places has no feature, but at least one is needed: name one.")
+        taken._found = [self._found[place] for place in places]
+        taken.features_ = tuple(found.feature for found in taken._found)
+        taken.worth_ = np.array([found.worth for found in taken._found])
+        taken._n_columns = len(taken.link_names)
+        own = [n_before + place for place in places]
+        kept = [*range(n_before), *own, *range(n_before + n_features, len(self._fill))]
+        taken._fill = self._fill[kept]
+        return taken
+
     # Reading ------------------------------------------------------------------------------------
 
     def _read(self, X: Any) -> tuple[Any, Numbers]:
@@ -380,7 +422,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None: "
                 "features are found for a target."
             )
-        if holds_numbers(y):
+        if self.task == "regression" or (self.task == "auto" and holds_numbers(y)):
             target = indicator_target(read_numbers(y, n_rows), "regression")
             return target, tuple("mean(target" for _ in target.T)
         classes = read_classes(y, n_rows)
@@ -393,7 +435,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
 
     # Searching ----------------------------------------------------------------------------------
 
-    def _search(self, X: Any, y: Any) -> Numbers:
+    def _search(self, X: Any, y: Any, groups: Any) -> Numbers:
         """Find features; return those of the training rows."""
         self._check_parameters()
         frame, base = self._read(X)
@@ -409,8 +451,9 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             }
         usable = base[:, self._schema.domains != Domain.CATEGORY]
         known = _filled(usable)
-        groups = self._learn_groups(frame, target, names, rng)
-        known = np.hstack([known, groups])
+        together = check_groups(groups, len(base))
+        group_means = self._learn_groups(frame, target, names, together, rng)
+        known = np.hstack([known, group_means])
         self._found: list[_Found] = self._choose(target, known, seen, rng)
         self.features_: tuple[LinkFeature, ...] = tuple(found.feature for found in self._found)
         self.worth_ = np.array([found.worth for found in self._found])
@@ -418,14 +461,14 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         values = [base] if self.include_original or not self._n_columns else []
         if self.features_:
             values.append(_compute(self._found, self._sources, seen))
-        matrix = np.hstack([*values, groups])
+        matrix = np.hstack([*values, group_means])
         holes = np.isnan(matrix).all(axis=0)
         self._fill = np.zeros(matrix.shape[1])
         self._fill[~holes] = np.nanmedian(matrix[:, ~holes], axis=0)
         return self._finish(matrix)
 
     def _learn_groups(
-        self, frame: Any, target: Numbers, names: tuple[str, ...], rng: Any
+        self, frame: Any, target: Numbers, names: tuple[str, ...], groups: Any, rng: Any
     ) -> Numbers:
         """Learn the mean targets of groups; return those of training rows, out of fold."""
         n_rows = len(target)
@@ -434,7 +477,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         self._parts = np.arange(target.shape[1])
         columns = [np.empty((n_rows, 0))]
         links = [link for link in self.links if link.kind is LinkKind.GROUP]
-        folds = rng.permutation(n_rows) % _N_FOLDS if links else np.empty(0, np.int64)
+        folds = _draw_folds(n_rows, groups, rng) if links else np.empty(0, np.int64)
         for link in links:
             source = next(s for s in self._sources if s.link is link)
             here = [name for name, _ in link.keys]
@@ -582,6 +625,16 @@ def _by_value(candidate: tuple[int, LinkFeature]) -> tuple[int, str, str]:
     """Return what orders candidates so that those of one value under one condition are together."""
     source, feature = candidate
     return source, str(feature.value), "" if feature.condition is None else feature.condition.text
+
+
+def _draw_folds(n_rows: int, groups: Any, rng: Any) -> npt.NDArray[np.int64]:
+    """Return a random fold of each row, the same for the rows of one group."""
+    if groups is None:
+        return np.asarray(rng.permutation(n_rows) % _N_FOLDS)
+    named, codes = np.unique(np.asarray(groups), return_inverse=True)
+    if len(named) < 2:  # no other group has targets
+        return _draw_folds(n_rows, None, rng)
+    return np.asarray((rng.permutation(len(named)) % _N_FOLDS)[codes])
 
 
 def _filled(columns: Numbers) -> Numbers:

@@ -180,3 +180,9 @@ def check_links(name: str, links: Any) -> None:
             raise ValueError(
                 f"Two links are called {title!r}: give each a name of its own (name=…)."
             )
+
+
+def check_as_of(name: str, value: Any) -> None:
+    """Check the name of a column of times."""
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{name}={value!r} must be the name of a column of X, or None.")

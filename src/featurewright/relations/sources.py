@@ -95,13 +95,30 @@ def learn_sources(links: Any, frame: nw.DataFrame[Any], target: Numbers | None) 
     """Read the links of a training table; `target` has one column for each of its parts."""
     sources = []
     for link in links:
-        if link.kind is LinkKind.TABLE:
-            sources.append(Source(link, read_rows(link, as_frame(link.table, link.title))))
-            continue
-        sources.append(Source(link, read_rows(link, frame)))
-        if link.target_delay is not None and target is not None:
+        sources.append(Source(link, _linked_rows(link, frame)))
+        if link.kind is LinkKind.HISTORY and link.target_delay is not None and target is not None:
             sources.append(_target_history(link, frame, target))
     return sources
+
+
+def read_links(links: Any, frame: nw.DataFrame[Any]) -> list[Link]:
+    """Return links whose rows have been read once, for fits on several choices of the rows.
+
+    The earlier rows of a history are those of the whole table: what a row may see of them depends
+    on its time alone. Statistics of groups are those of the training rows.
+    """
+    return [
+        link if link.kind is LinkKind.GROUP else replace(link, table=_linked_rows(link, frame))
+        for link in links
+    ]
+
+
+def _linked_rows(link: Link, frame: nw.DataFrame[Any]) -> LinkedRows:
+    """Return the rows of a link, those of the training table where it has no table of its own."""
+    if isinstance(link.table, LinkedRows):
+        return link.table
+    is_table = link.kind is LinkKind.TABLE
+    return read_rows(link, as_frame(link.table, link.title) if is_table else frame)
 
 
 def as_frame(table: Any, title: str) -> nw.DataFrame[Any]:
