@@ -49,6 +49,10 @@ class Effort:
         Numbers of formulas that are tried.
     checks_others : bool
         Whether the other standard estimators are scored too.
+    link_budget : int
+        Candidates over links that are compared in a fold.
+    n_link_columns : int
+        Columns over links, at most, that methods have as operands.
     """
 
     first_rows: int
@@ -66,6 +70,8 @@ class Effort:
     n_repetitions: int
     front_sizes: tuple[int, ...]
     checks_others: bool
+    link_budget: int
+    n_link_columns: int
 
 
 EFFORTS = {
@@ -85,6 +91,8 @@ EFFORTS = {
         n_repetitions=1,
         front_sizes=(1, 2, 3, 5, 8, 12, 20, 30, 50),
         checks_others=False,
+        link_budget=500,
+        n_link_columns=30,
     ),
     "standard": Effort(
         first_rows=1_500,
@@ -102,6 +110,8 @@ EFFORTS = {
         n_repetitions=2,
         front_sizes=(1, 2, 3, 5, 8, 12, 20, 30, 50, 100),
         checks_others=True,
+        link_budget=1000,
+        n_link_columns=50,
     ),
     "thorough": Effort(
         first_rows=5_000,
@@ -119,6 +129,8 @@ EFFORTS = {
         n_repetitions=4,
         front_sizes=(1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200),
         checks_others=True,
+        link_budget=2000,
+        n_link_columns=50,
     ),
 }
 """The efforts by name; `AutoFeatures(effort=...)` and ``--effort`` take these names."""

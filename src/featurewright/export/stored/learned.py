@@ -282,6 +282,7 @@ def recursive_kinds(**own: Any) -> Learned:
 
 def auto_kinds() -> Learned:
     """Return what AutoFeatures learns."""
+    from featurewright.auto.links import LinkedColumns
     from featurewright.auto.originals import Originals, OutputColumn
     from featurewright.auto.parts import Part
     from featurewright.auto.reading import TableReader
@@ -314,6 +315,7 @@ def auto_kinds() -> Learned:
             # Not in files of earlier versions.
             "feature_mapping_": dict[str, str],
             "front_": list[FrontPoint],
+            "linked_": LinkedColumns | None,
             "path_": Part | None,
             "path_stability_": Floats,
             "stability_": Floats,

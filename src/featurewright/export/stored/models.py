@@ -513,6 +513,11 @@ def answer(learner: Any, method: str, n_columns: int) -> npt.NDArray[Any]:
 def _check_auto(model: Any) -> None:
     """Check that all columns are computed from the table that is read."""
     reader, schema = model.reader_, model.reader_.schema
+    linked = getattr(model, "linked_", None)
+    if linked is not None:
+        from featurewright.auto.links import wider
+
+        schema = wider(schema, linked.names)
     path = getattr(model, "path_", None)
     originals, parts = model.originals_, model.parts_
     _check_columns(model, reader.names_in)
@@ -529,7 +534,7 @@ def _check_auto(model: Any) -> None:
         "the short names of AutoFeatures are not those of its columns",
     )
     for kind, at, _ in originals.steps:
-        demand(0 <= at < schema.n_columns, "an original column is not one of the table")
+        demand(0 <= at < reader.schema.n_columns, "an original column is not one of the table")
         if kind == "frequency":
             demand(
                 originals.frequencies[at].shape == (len(schema.levels[at] or ()),),

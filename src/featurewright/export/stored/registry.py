@@ -112,6 +112,7 @@ RECORDS = {
     ),
     "DerivedColumn": RecordSpec("featurewright.auto.reading"),
     "TableReader": RecordSpec("featurewright.auto.reading", checks.check_reader),
+    "LinkedColumns": RecordSpec("featurewright.auto.links", checks.check_linked),
     "OutputColumn": RecordSpec("featurewright.auto.originals"),
     "Originals": RecordSpec("featurewright.auto.originals", checks.check_originals),
     "Part": RecordSpec("featurewright.auto.parts", checks.check_part),
