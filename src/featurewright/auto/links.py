@@ -15,6 +15,7 @@ from featurewright.auto.plan import EFFORTS, Effort
 from featurewright.auto.workspace import Problem
 from featurewright.expressions import Domain
 from featurewright.relations import Link, RelationalFeatures
+from featurewright.relations.links import LinkKind
 from featurewright.relations.sources import learn_sources, read_links
 from featurewright.tables import EncodedTable, Schema
 
@@ -233,15 +234,24 @@ def read_table(model: Any, X: Any, links: Mapping[str, Any] | None) -> EncodedTa
             "links: leave them out."
         )
     table = model.reader_.read(model, X)
+    needed = _needed(model)
+    return table if needed is None else beside(table, needed.compute(X, links), needed.names)
+
+
+def _needed(model: Any) -> LinkedColumns | None:
+    """Return what computes the columns over links that the output of a search is made from."""
     linked: LinkedColumns | None = getattr(model, "linked_", None)
-    if linked is None:
-        return table
-    n_own = table.shape[1]
-    used = used_columns(model.parts_, n_own + len(linked.names))
-    needed = linked.take(at - n_own for at in used)
+    return keep_used(linked, model.parts_, model.reader_.schema.n_columns)
+
+
+def used_links(model: Any) -> list[str]:
+    """Return the names of the links whose rows a fitted search needs; groups are statistics."""
+    needed = _needed(model)
     if needed is None:
-        return table
-    return beside(table, needed.compute(X, links), linked.names)
+        return []
+    groups = {link.title for link in model.links if link.kind is LinkKind.GROUP}
+    named = dict.fromkeys(feature.link for feature in needed.relational.features_)
+    return [title for title in named if title not in groups]
 
 
 def training_rows(model: Any, problem: Problem, X: Any, links: Mapping[str, Any] | None) -> Problem:
