@@ -36,11 +36,11 @@ from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize
 from featurewright.auto.targets import TASKS, read_target
 from featurewright.auto.text import as_text, result_blocks
-from featurewright.auto.time_folds import row_times, split_by_time
+from featurewright.auto.time_folds import check_as_of, row_times, split_by_time
 from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, Workspace
-from featurewright.estimators.parameters import check_jobs, number, one_of, whole_number
-from featurewright.relations.links import check_as_of, check_links
+from featurewright.estimators.parameters import check_jobs, flag, number, one_of, whole_number
+from featurewright.relations.links import check_links
 from featurewright.tables import EncodedTable, check_groups, check_input_names, check_weights
 
 _logger = logging.getLogger("featurewright")
@@ -106,6 +106,9 @@ class AutoFeatures(Refits, TransformerMixin, BaseEstimator):
         The column of the table with the time at which each row is predicted. Needed where a linked
         table has times. Folds that are no splitter of your own then hold out later rows than they
         learn from.
+    store_links : bool, default=False
+        Whether model files hold the linked rows of the fit. Without them, a model from a file has
+        to be given tables: ``predict(X, links={"orders": orders})``.
     max_size : int, default=5
         Largest number of symbols in a formula; a bend or step at a number comes on top.
     feature_names : {"auto", "formula", "short"}, default="auto"
@@ -212,6 +215,7 @@ class AutoFeatures(Refits, TransformerMixin, BaseEstimator):
         cv: Any = None,
         links: Any = (),
         as_of: str | None = None,
+        store_links: bool = False,
         max_size: int = 5,
         feature_names: str = "auto",
         random_state: Any = None,
@@ -228,6 +232,7 @@ class AutoFeatures(Refits, TransformerMixin, BaseEstimator):
         self.cv = cv
         self.links = links
         self.as_of = as_of
+        self.store_links = store_links
         self.max_size = max_size
         self.feature_names = feature_names
         self.random_state = random_state
@@ -360,6 +365,7 @@ class AutoFeatures(Refits, TransformerMixin, BaseEstimator):
             groups=groups,
             effort=EFFORTS[self.effort],
             n_jobs=self.n_jobs,
+            store_links=self.store_links,
         )
 
     _make_clock = Clock  # tests replace it with a clock that they control
@@ -407,7 +413,8 @@ class AutoFeatures(Refits, TransformerMixin, BaseEstimator):
         if isinstance(self.estimator, str):
             one_of("estimator", self.estimator, STANDARD)
         check_links("links", self.links)
-        check_as_of("as_of", self.as_of)
+        check_as_of(self.as_of)
+        flag("store_links", self.store_links)
         return chosen_methods(self.methods, self.links)
 
     def _keep_results(

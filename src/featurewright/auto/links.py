@@ -15,13 +15,15 @@ from featurewright.auto.plan import EFFORTS, Effort
 from featurewright.auto.workspace import Problem
 from featurewright.expressions import Domain
 from featurewright.relations import Link, RelationalFeatures
+from featurewright.relations.copies import link_names, take_features, with_tables
 from featurewright.relations.links import LinkKind
-from featurewright.relations.sources import learn_sources, read_links
+from featurewright.relations.sources import Source, learn_source, read_links
 from featurewright.tables import EncodedTable, Schema
 
 Matrix = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
+_MAX_ORDER = 2  # aggregates of aggregates, where links are nested
 LAST_SEED = 1000
 """Seed of the fit on all rows: none of the folds', and the same for every `random_state`."""
 
@@ -53,13 +55,19 @@ class LinkedColumns:
         n_features = len(self.relational.features_)
         kept = [*(k for k in chosen if k < n_features), *range(n_features, len(self.places))]
         features = [k for k in kept if k < n_features]
-        return LinkedColumns(self.relational.take(features), self.places[kept], self.names)
+        return LinkedColumns(
+            take_features(self.relational, features), self.places[kept], self.names
+        )
 
     def compute(self, X: Any, links: Mapping[str, Any] | None) -> Matrix:
         """Return the columns of some rows; those that nothing computes are missing."""
         out = np.full((len(X), len(self.names)), np.nan)
         out[:, self.places] = self.relational.transform(X, links)
         return out
+
+    def with_tables(self, links: Mapping[str, Any]) -> LinkedColumns:
+        """Return the same with newer linked tables, read once."""
+        return replace(self, relational=with_tables(self.relational, links))
 
 
 def beside(table: EncodedTable, columns: Matrix, names: Sequence[str]) -> EncodedTable:
@@ -118,6 +126,8 @@ class LinkSearch:
         How many candidates are compared, and how many columns are found.
     n_jobs : int or None
         Threads.
+    store_links : bool
+        Whether a model file will hold the linked rows.
     """
 
     def __init__(
@@ -131,6 +141,7 @@ class LinkSearch:
         groups: NDArray[Any] | None,
         effort: Effort,
         n_jobs: int | None,
+        store_links: bool,
     ) -> None:
         if not nw.dependencies.is_into_dataframe(X):
             raise TypeError(
@@ -140,11 +151,13 @@ class LinkSearch:
         self._frame = nw.from_native(X, eager_only=True)
         self._as_of, self._y, self._groups = as_of, y, groups
         self._task = "regression" if task == "regression" else "classification"
-        self._effort, self._n_jobs = effort, n_jobs
-        self._links = read_links(links, self._frame)
-        # Keys and times that cannot be compared are refused before any work.
-        for source in learn_sources(self._links, self._frame, None):
-            source.see(self._frame, as_of, training=False)
+        self._effort, self._n_jobs, self._stores = effort, n_jobs, store_links
+        self._links = read_links(links, self._frame, as_of=as_of, max_order=_MAX_ORDER)
+        for link in self._links:
+            # Keys and times that cannot be compared are refused before any work.
+            table = link.table
+            known = table if isinstance(table, Source) else learn_source(link, self._frame, 1)
+            known.see(self._frame, as_of, training=False)
 
     def learn(self, rows: Rows | None, seed: int) -> tuple[RelationalFeatures, Matrix]:
         """Find columns from some training rows, or all; return what finds them, and theirs."""
@@ -158,7 +171,9 @@ class LinkSearch:
             include_original=False,
             keep_missing=True,
             budget=self._effort.link_budget,
+            max_order=_MAX_ORDER,
             task=self._task,
+            store_links=self._stores,
             random_state=seed,
             n_jobs=self._n_jobs,
         )
@@ -185,7 +200,7 @@ class LinkSearch:
         """
         learning = np.sort(learning)
         relational, columns = self.learn(learning, seed)
-        names = relational.link_names
+        names = link_names(relational)
         held_out = np.empty((len(test), 0))
         if names:
             held_out = np.asarray(relational.transform(self._frame[test].to_native()))
@@ -197,7 +212,7 @@ class LinkSearch:
     def whole(self, problem: Problem, seed: int) -> tuple[Problem, LinkedColumns | None]:
         """Return all training rows with columns over links, and what computes these later."""
         relational, columns = self.learn(None, seed)
-        names = relational.link_names
+        names = link_names(relational)
         extended = _extended(problem, columns, names)
         if not names:
             return extended, None
@@ -207,7 +222,7 @@ class LinkSearch:
 
 def _without_originals(relational: RelationalFeatures, columns: Matrix) -> Matrix:
     """Return columns over links; where none was found, the original ones came instead."""
-    return columns if relational.link_names else columns[:, :0]
+    return columns if link_names(relational) else columns[:, :0]
 
 
 def _extended(problem: Problem, columns: Matrix, names: Sequence[str]) -> Problem:
@@ -280,6 +295,7 @@ def training_rows(model: Any, problem: Problem, X: Any, links: Mapping[str, Any]
         groups=None,
         effort=EFFORTS[model.effort],
         n_jobs=model.n_jobs,
+        store_links=model.store_links,
     )
     extended, found = search.whole(problem, LAST_SEED)
     if found is None or found.names != model.linked_.names:

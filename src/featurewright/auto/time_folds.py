@@ -15,6 +15,12 @@ from featurewright.relations.linked import read_times
 Times = NDArray[np.float64]
 
 
+def check_as_of(value: Any) -> None:
+    """Refuse what is no name of a column of times."""
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"as_of={value!r} must be the name of a column of X, or None.")
+
+
 def row_times(X: Any, as_of: str | None, links: Sequence[Link]) -> Times | None:
     """Return the times of rows, by which folds are made; None where they have none.
 
@@ -29,7 +35,7 @@ def row_times(X: Any, as_of: str | None, links: Sequence[Link]) -> Times | None:
             f"X is an array, but as_of={name!r} is the name of a column: pass a data frame of "
             "pandas, polars or PyArrow."
         )
-    times, _, _ = read_times(nw.from_native(X, eager_only=True), name, "X")
+    times = read_times(nw.from_native(X, eager_only=True), name, "X").values
     n_missing = int(np.count_nonzero(~np.isfinite(times)))
     if n_missing:
         raise ValueError(

@@ -234,10 +234,12 @@ def check_members(members: Several) -> None:
 
 def check_linked(linked: LinkedColumns) -> None:
     """Check that columns over links are as many as their places, and that these exist."""
+    from featurewright.relations.copies import link_names
+
     places = linked.places
     demand(
         places.ndim == 1
-        and len(set(places.tolist())) == len(places) == len(linked.relational.link_names)
+        and len(set(places.tolist())) == len(places) == len(link_names(linked.relational))
         and np.all((places >= 0) & (places < len(linked.names)))
         and len(set(linked.names)) == len(linked.names),
         "the columns over links are not those of their table",

@@ -33,7 +33,9 @@ from featurewright.export.stored.learned import (
     grown_kinds,
     landmark_kinds,
     recursive_kinds,
+    relational_kinds,
 )
+from featurewright.export.stored.relational import check_relational
 
 ROUTING = "_metadata_request"  # where scikit-learn keeps what is requested
 # They do not say whether an estimator has been fitted.
@@ -668,6 +670,9 @@ ESTIMATORS = {
         "featurewright.recursive.members",
         lambda: Learned({"model_": Any, "slope_": float, "offset_": float}, {}),
         _check_calibrated,
+    ),
+    "RelationalFeatures": EstimatorSpec(
+        "featurewright.relations", relational_kinds, check_relational
     ),
     "AutoFeatures": EstimatorSpec("featurewright.auto", auto_kinds, _check_auto),
 }
