@@ -22,7 +22,8 @@ from featurewright.expressions import Column, Real
 from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
 from featurewright.paths import ForestPathEncoder
 from featurewright.relations.aggregates import AGGREGATES, LinkFeature, LinkValues, SeenRows
-from featurewright.relations.linked import learn_keys, sort_rows
+from featurewright.relations.keys import KeyColumn, learn_keys
+from featurewright.relations.linked import Times, sort_rows
 from featurewright.tables import learn_schema
 
 _ROWS = 96
@@ -115,9 +116,8 @@ def _steps() -> list[Callable[[], Any]]:
 def _aggregate(X: Any) -> None:
     """Compute every aggregate of linked rows, with and without the row itself."""
     keys = np.arange(len(X)) % 4
-    linked = sort_rows(
-        "rows", learn_schema(X), X, learn_keys([keys], ["key"]), (X[:, 0], False, False)
-    )
+    known = learn_keys([KeyColumn("numbers", keys, keys >= 0)], ["key"])
+    linked = sort_rows("rows", learn_schema(X), X.copy(), known, Times(X[:, 0], False, False))
     until = np.full(len(X), 1.0)
     starts, ends = linked.spans(keys, until)
     value = Column(1, "x1", Real)

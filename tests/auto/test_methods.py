@@ -29,11 +29,12 @@ def test_trees_join_other_trees_only_as_columns_for_classes(method, others, expe
 
 
 def test_every_method_is_described_once_and_can_be_asked_for():
-    assert chosen_methods("all") == list(METHODS)
+    assert chosen_methods("all") == [name for name in METHODS if name != "links"]
+    assert chosen_methods("batch", links=["orders"]) == ["batch", "links"]
     assert set(chosen_methods("readable")) == {"forest", "batch", "fctree", "boosting"}
     for name, method in METHODS.items():
         assert method.name == name
-        assert chosen_methods(name) == [name]
+        assert chosen_methods(name, links=["orders"]) == list(dict.fromkeys([name, "links"]))
         assert all((method.gives, method.idea, method.when, method.python))
         assert f'"{name}"' in AutoFeatures.__doc__
 

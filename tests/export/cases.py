@@ -25,9 +25,7 @@ from featurewright.tables.dates import TimeKind
 ESTIMATORS = {
     name: public
     for name in sorted(featurewright.__all__)
-    if inspect.isclass(public := getattr(featurewright, name))
-    and issubclass(public, BaseEstimator)
-    and public is not featurewright.RelationalFeatures  # which `save` refuses
+    if inspect.isclass(public := getattr(featurewright, name)) and issubclass(public, BaseEstimator)
 }
 SMALL = {
     "n_estimators": 4,
@@ -197,12 +195,17 @@ def refused_or_sound(data: bytes) -> Any:
 def own_rows(model: Any) -> Any:
     """Return a few rows of the kind of table that a loaded model says it was fitted on."""
     reader, schema = getattr(model, "reader_", None), getattr(model, "_schema", None)
+    layout = getattr(model, "_layout", None)
     random = np.random.default_rng(0)
+    if layout is not None:
+        schema = layout.schema
     if reader is None:
         columns = [
             _column(*kind, random) for kind in zip(schema.domains, schema.levels, strict=True)
         ]
         names, given = schema.names, schema.given_names
+        for name, kind in (layout.dates if layout is not None else {}).items():
+            columns[names.index(name)] = _times(kind)
     else:
         columns = [random.normal(size=5) for _ in reader.names_in]
         plain = reader.plain

@@ -30,6 +30,7 @@ from tests.export.cases import (
     unpack,
 )
 
+from featurewright import Link, RelationalFeatures
 from featurewright.auto.parts import learn_part
 
 Random = np.random.Generator
@@ -263,7 +264,69 @@ def model_files() -> dict[str, bytes]:
         model = make("KernelFeatureEnsembleClassifier", estimator=member, n_runs=2)
         found[f"members: {name}"] = as_bytes(model.fit(numbers, classes))
     found["AutoFeatures"] = as_bytes(auto_features())
+    found["links"] = as_bytes(relational_features())
+    found["links with times"] = as_bytes(relational_features("when"))
+    found["groups"] = as_bytes(group_features())
     return found
+
+
+def group_features() -> Any:
+    """Return fitted statistics of small groups, and of their targets."""
+    random = np.random.default_rng(0)
+    group = np.arange(1200) % 200
+    means = random.normal(size=200)[group]
+    rows = pd.DataFrame({"group": group, "size": means + random.normal(size=1200)})
+    y = means + 2.0 * random.normal(size=1200)
+    return RelationalFeatures([Link.group(on="group")], n_features_out=3, random_state=0).fit(
+        rows, y
+    )
+
+
+def relational_features(as_of: str | None = None) -> Any:
+    """Return fitted features over links of every kind, with the linked rows."""
+    random = np.random.default_rng(0)
+    n, m = 200, 600
+    colours = ["red", "grün", "blue\n", None]
+    products = pd.DataFrame({"product": range(5), "price": random.normal(size=5)})
+    lines = pd.DataFrame({"order": random.integers(0, m, 400), "units": random.random(400)})
+    orders = pd.DataFrame(
+        {
+            "place": random.integers(0, 12, m),
+            "on": random.random(m) * 10,
+            "order": range(m),
+            "product": random.integers(0, 5, m),
+            "amount": random.random(m),
+            "colour": random.choice(colours, m),
+        }
+    )
+    links = [
+        Link(
+            orders,
+            on="place",
+            time=None if as_of is None else "on",
+            name="orders",
+            links=[
+                Link(products, on="product", name="product"),
+                Link(lines, on="order", name="lines"),
+            ],
+        ),
+        Link.group(on="colour"),
+        Link.history(on="place", time="when", target_delay=1.0),
+    ]
+    rows = pd.DataFrame(
+        {
+            "place": range(n),
+            "colour": random.choice(colours, n),
+            "when": random.random(n) * 10,
+            "size": random.random(n),
+        }
+    )
+    rows["place"] %= 12
+    rows["size"] += rows["colour"].map({"red": 1.0, "grün": 2.0}).fillna(0.0)
+    y = random.normal(size=12)[rows["place"]] + rows["colour"].map({"red": 2.0}).fillna(0.0)
+    return RelationalFeatures(
+        links, as_of=as_of, store_links=True, n_features_out=12, random_state=0
+    ).fit(rows[["place", "colour", "when", "size"]], y)
 
 
 def auto_features() -> Any:

@@ -43,8 +43,8 @@ def aggregate(name: str, values: np.ndarray, times: np.ndarray, until: float) ->
         "median": lambda: np.median(values),
         "quantile 0.25": lambda: np.quantile(values, 0.25),
         "quantile 0.75": lambda: np.quantile(values, 0.75),
-        "first": lambda: values[0],
-        "last": lambda: values[-1],
+        "first": values[times == times[0]].max,
+        "last": values[times == times[-1]].max,
         "time since last": lambda: until - times[-1],
         "mean gap": lambda: (times[-1] - times[0]) / (n - 1),
     }

@@ -19,7 +19,7 @@ from featurewright.relations.aggregates import (
     SeenRows,
     Window,
 )
-from featurewright.relations.sources import Source, read_rows
+from featurewright.relations.sources import learn_source
 
 NUMBERS = [name for name in AGGREGATES if name not in ("share", "distinct")]
 
@@ -50,7 +50,7 @@ def linked_frame(linked: dict[str, np.ndarray]) -> pl.DataFrame:
 def test_aggregates_of_ranges(span: float | None, seed: int, n: int, name: str) -> None:
     linked = make_linked(seed, n)
     keys, until = np.array([0, 1, 2, 3, 9, 0]), np.array([8.0, 4.0, 0.0, 5.0, 8.0, 5.0])
-    source = Source(link_of(linked), read_rows(link_of(linked), as_nw(linked)))
+    source = learn_source(link_of(linked), as_nw(linked), 2)
     frame = as_nw({"key": keys, "now": until})
     values = LinkValues(source.linked, source.see(frame, "now", training=False))
     value = None if AGGREGATES[name].of == "rows" else Column(0, "value", Domain.REAL)
@@ -76,7 +76,7 @@ def as_nw(columns: dict[str, np.ndarray]):
 
 def test_condition_and_share() -> None:
     linked = make_linked(3, 60)
-    source = Source(link_of(linked), read_rows(link_of(linked), as_nw(linked)))
+    source = learn_source(link_of(linked), as_nw(linked), 2)
     frame = as_nw({"key": np.arange(4), "now": np.full(4, 7.0)})
     values = LinkValues(source.linked, source.see(frame, "now", training=False))
     high = Condition(1, False, 0.5, "kind > 0.5")
@@ -94,7 +94,7 @@ def test_distinct_levels() -> None:
     link = Link(table, on="key", name="rows")
     import narwhals as nw
 
-    source = Source(link, read_rows(link, nw.from_native(table, eager_only=True)))
+    source = learn_source(link, nw.from_native(table, eager_only=True), 2)
     frame = nw.from_native(pl.DataFrame({"key": [1, 2, 3]}), eager_only=True)
     values = LinkValues(source.linked, source.see(frame, None, training=False))
     colour = Column(0, "colour", Domain.REAL)
@@ -109,7 +109,7 @@ def test_a_row_is_left_out_of_its_group(name: str) -> None:
     linked = make_linked(5, 50)
     link = Link.group(on="key", name="rows")
     frame = as_nw({"key": linked["key"], "value": linked["value"]})
-    source = Source(link, read_rows(link, frame))
+    source = learn_source(link, frame, 2)
     values = LinkValues(source.linked, source.see(frame, None, training=True))
     value = None if name == "count" else Column(0, "value", Domain.REAL)
     actual = values.compute(LinkFeature("rows", name, value))
@@ -124,7 +124,7 @@ def test_a_row_is_left_out_of_its_group(name: str) -> None:
 def return_shares() -> None:
     frame = as_nw({"key": np.array([1.0, 1.0, 1.0]), "value": np.array([0.0, 1.0, 1.0])})
     link = Link.group(on="key", name="rows")
-    source = Source(link, read_rows(link, frame))
+    source = learn_source(link, frame, 2)
     seen = source.see(frame, None, training=True)
     assert isinstance(seen, SeenRows)
     ones = Condition(0, False, 0.5, "value > 0.5")

@@ -124,7 +124,9 @@ def select_terms(
 def _bent(formulas: Sequence[Feature], rows: Problem) -> list[Expression]:
     """Return formulas, and the bends and steps of them and of columns."""
     schema = rows.table.schema
-    numbers = [at for at in range(schema.n_columns) if schema.domains[at] == Real]
+    # Columns over links come as formulas: others of them are computed no more.
+    n_own = schema.n_columns - rows.n_linked
+    numbers = [at for at in range(n_own) if schema.domains[at] == Real]
     columns = [Column(at, schema.names[at], Real) for at in numbers]
     found: dict[Expression, None] = dict.fromkeys(feature.expression for feature in formulas)
     smooth = [expression for expression in found if expression.domain != Boolean]

@@ -4,49 +4,45 @@ from __future__ import annotations
 
 import logging
 import warnings
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics import get_scorer
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from featurewright.auto.additive import Term, output_shapes, read_weights, select_terms
 from featurewright.auto.candidates import ORIGINAL, Candidate
 from featurewright.auto.cross_check import score_estimators
 from featurewright.auto.estimators import (
     STANDARD,
     choose_estimator,
     few_threads,
-    fit_estimator,
     further_folds,
     make_folds,
     probabilities,
-    refuses_formulas,
-    standard_estimator,
 )
 from featurewright.auto.failures import Attempt
+from featurewright.auto.links import LAST_SEED, LinkSearch, keep_used, read_table
 from featurewright.auto.methods import METHODS, Task, chosen_methods, warm_up
-from featurewright.auto.originals import OutputColumn, short_names, unique_names
-from featurewright.auto.parts import KINDS, Part, learn_part, rate_formulas
+from featurewright.auto.parts import Part
 from featurewright.auto.plan import EFFORTS
-from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader, learn_reader
+from featurewright.auto.refits import Refits
 from featurewright.auto.scoring import choose_scorer
 from featurewright.auto.screening import MAX_COLUMNS, screen, screening_rows, without_rows
 from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize
 from featurewright.auto.targets import TASKS, known_rows, read_target, take_rows
 from featurewright.auto.text import as_text, result_blocks
+from featurewright.auto.time_folds import check_as_of, row_times, split_by_time
 from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, Workspace
-from featurewright.estimators.parameters import check_jobs, number, one_of, whole_number
+from featurewright.estimators.parameters import check_jobs, flag, number, one_of, whole_number
 from featurewright.estimators.selection import indicator_target
-from featurewright.expressions import Feature
+from featurewright.relations.links import check_links
 from featurewright.tables import (
     EncodedTable,
     check_groups,
@@ -56,10 +52,8 @@ from featurewright.tables import (
 )
 
 _logger = logging.getLogger("featurewright")
-_LAST_SEED = 1000
 _MAX_KEPT_BYTES = 10**8  # of a training table that `limit` may use again
 _NAMES = ("auto", "formula", "short")
-_MAX_PROFILED_COLUMNS = 300  # columns of the output that `profile_` describes
 
 
 def _model_has(method: str) -> Any:
@@ -67,7 +61,7 @@ def _model_has(method: str) -> Any:
     return lambda self: not hasattr(self, "model_") or hasattr(self.model_, method)
 
 
-class AutoFeatures(TransformerMixin, BaseEstimator):
+class AutoFeatures(Refits, TransformerMixin, BaseEstimator):
     """Find columns that make an estimator better, prove it on held-out rows, and compute them.
 
     The methods of this package are run inside the folds of a cross-validation. Their formulas are
@@ -95,7 +89,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     methods : {"all", "readable"}, str or list of str, default="all"
         What is tried: "forest", "batch", "fctree" and "boosting", which give formulas
         ("readable"), "landmarks", "scores", "votes", "formula votes", "paths", "formula paths",
-        "recursive".
+        "recursive". Where there are links, "links" is tried besides.
     time_budget : float or None, default=None
         Seconds after which the search is cut short, as a guard; None never does. It may be
         overdrawn by a tenth and by the time of one fit. A search that was cut short depends on how
@@ -112,6 +106,17 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         Folds; None makes three for a quick search and five for others. A number makes shuffled
         folds, by class, and whole groups where `groups` are given; of up to 3,000 rows, the best
         few choices are then tried on further folds.
+    links : list of Link, default=()
+        Rows of other tables, earlier rows or groups of rows that explain the rows of the table.
+        Features over them are searched in the training rows of each fold, are operands of all
+        methods, and count as formulas.
+    as_of : str or None, default=None
+        The column of the table with the time at which each row is predicted. Needed where a linked
+        table has times. Folds that are no splitter of your own then hold out later rows than they
+        learn from.
+    store_links : bool, default=False
+        Whether model files hold the linked rows of the fit. Without them, a model from a file has
+        to be given tables: ``predict(X, links={"orders": orders})``.
     max_size : int, default=5
         Largest number of symbols in a formula; a bend or step at a number comes on top.
     feature_names : {"auto", "formula", "short"}, default="auto"
@@ -177,6 +182,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         What each short name of the output stands for; empty where names are formulas.
     reader_ : TableReader
         How a raw table becomes the table that features are made from.
+    linked_ : LinkedColumns or None
+        What computes the features over links that formulas use; None where none does.
     originals_ : Originals
         How that table becomes the original columns of the output.
     parts_ : list of Part
@@ -214,6 +221,9 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         n_features_out: int | None = None,
         scoring: Any = None,
         cv: Any = None,
+        links: Any = (),
+        as_of: str | None = None,
+        store_links: bool = False,
         max_size: int = 5,
         feature_names: str = "auto",
         random_state: Any = None,
@@ -228,6 +238,9 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         self.n_features_out = n_features_out
         self.scoring = scoring
         self.cv = cv
+        self.links = links
+        self.as_of = as_of
+        self.store_links = store_links
         self.max_size = max_size
         self.feature_names = feature_names
         self.random_state = random_state
@@ -261,6 +274,43 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         self
             The fitted transformer.
         """
+        self._fit(X, y, sample_weight, groups)
+        return self
+
+    def fit_transform(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> NDArray[np.float64]:
+        """Search for columns that help, and return those of the training rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The table.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, numbers, or 0 and 1 for each of several labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+        groups : array-like of shape (n_samples,), optional
+            Rows of one group are held out together.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            What `transform` gives, but for statistics of groups over links: those leave out the
+            row itself, and its target. Train other models on these.
+        """
+        problem, known = self._fit(X, y, sample_weight, groups)
+        training = self._output(problem.table)
+        if known is None:
+            return training
+        output = self._output(read_table(self, X, None))
+        output[known] = training
+        return output
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any
+    ) -> tuple[Problem, NDArray[np.bool_] | None]:
+        """Search; return the training rows as methods see them, and which rows have a target."""
         methods = self._check()
         if y is None:
             raise ValueError(
@@ -278,6 +328,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         if known is not None:
             table = EncodedTable(table.matrix[known], table.schema)
             y, n_rows = take_rows(y, known), len(table.matrix)
+            if len(self.links) or self.as_of is not None:
+                X = take_rows(X, known)
             weights = None if weights is None else weights[known]
             groups = None if groups is None else groups[known]
         target = read_target(y, n_rows, self.estimator, self.task)
@@ -295,6 +347,10 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         task = Task(self.task_, n_outputs, self.max_size, self.n_jobs)
         effort = EFFORTS[self.effort]
         cv = effort.n_folds if self.cv is None else self.cv
+        times = row_times(X, self.as_of, self.links)
+        if times is not None and isinstance(cv, int | np.integer):
+            cv = split_by_time(times, whole_number("cv", cv, 2), groups, seed) or cv
+        links = self._link_search(X, labels, groups) if len(self.links) else None
         folds = make_folds(cv, labels, groups, self.task_, seed, weights=weights)
         further = further_folds(
             cv,
@@ -325,18 +381,32 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
                 clock=clock,
                 listen=self._notify,
                 skips_slow=isinstance(self.methods, str) and self.methods not in METHODS,
+                links=links,
             )
-            self._run(search, name)
-        return self
+            return self._run(search, name, links), known
+
+    def _link_search(self, X: Any, labels: NDArray[Any], groups: Any) -> LinkSearch:
+        """Return what finds columns over links in choices of the training rows."""
+        return LinkSearch(
+            self.links,
+            self.as_of,
+            X,
+            labels,
+            task=self.task_,
+            groups=groups,
+            effort=EFFORTS[self.effort],
+            n_jobs=self.n_jobs,
+            store_links=self.store_links,
+        )
 
     _make_clock = Clock  # tests replace it with a clock that they control
 
-    def _run(self, search: Search, name: str) -> None:
-        """Search, choose, and fit once more on all rows."""
+    def _run(self, search: Search, name: str, links: LinkSearch | None) -> Problem:
+        """Search, choose, and fit once more on all rows; return these as methods see them."""
         search.run()
         candidate, gains = search.leaderboard.decide()
         self._keep_results(search, candidate, gains)
-        self._refit(search, candidate)
+        problem = self._refit(search, candidate, links)
         kept = ORIGINAL if self.best_method_ == ORIGINAL.label else candidate
         self.front_ = search.front(kept)
         self.estimator_scores_ = score_estimators(search, kept, name)
@@ -358,6 +428,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
                 "baseline": self.baseline_score_,
             }
         )
+        return problem
 
     def _check(self) -> list[str]:
         """Refuse parameters that make no sense; return the methods asked for."""
@@ -372,7 +443,10 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         check_jobs(self.n_jobs)
         if isinstance(self.estimator, str):
             one_of("estimator", self.estimator, STANDARD)
-        return chosen_methods(self.methods)
+        check_links("links", self.links)
+        check_as_of(self.as_of)
+        flag("store_links", self.store_links)
+        return chosen_methods(self.methods, self.links)
 
     def _keep_results(
         self, search: Search, candidate: Candidate, gains: NDArray[np.float64]
@@ -400,11 +474,12 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         self.gain_, self.gain_std_, self.score_ = 0.0, 0.0, self.baseline_score_
         self.gain_per_fold_ = np.zeros(len(self.gain_per_fold_))
 
-    def _refit(self, search: Search, candidate: Candidate) -> None:
-        """Construct and fit once more, on all rows."""
-        problem = search.problem
-        # The seed is none of the folds' and the same for every `random_state`.
-        space = Workspace(problem, _LAST_SEED, search.store, search.effort)
+    def _refit(self, search: Search, candidate: Candidate, links: LinkSearch | None) -> Problem:
+        """Construct and fit once more, on all rows; return these as methods see them."""
+        problem, linked = search.problem, None
+        if links is not None:
+            problem, linked = links.whole(problem, LAST_SEED)
+        space = Workspace(problem, LAST_SEED, search.store, search.effort)
         parts: list[Part] = []
         columns = space.base
         self.path_: Part | None = None
@@ -421,34 +496,13 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         self.originals_ = space.originals
         self._fit_model(search.estimator, problem, columns, space.undefined_shares(parts))
         path = () if self.path_ is None else self.path_.features
-        self.path_stability_ = search.stability(path)
-        self.stability_ = search.stability(self.features_)
+        self.path_stability_ = search.stability(path, problem.table)
+        self.stability_ = search.stability(self.features_, problem.table)
+        needed = [*self.parts_, *([] if self.path_ is None else [self.path_])]
+        self.linked_ = keep_used(linked, needed, problem.own.shape[1])
         small = problem.table.matrix.nbytes <= _MAX_KEPT_BYTES
         self._training: Problem | None = problem if small else None
-
-    def _fit_model(self, estimator: Any, problem: Problem, columns: Any, undefined: Any) -> None:
-        """Fit the estimator on the output, and set the attributes that describe the output."""
-        self.columns_: tuple[OutputColumn, ...] = unique_names(
-            [*self.originals_.columns, *(c for part in self.parts_ for c in part.columns)]
-        )
-        short = self.feature_names == "short"
-        if self.feature_names == "auto":
-            short = refuses_formulas(estimator)
-        self.feature_mapping_: dict[str, str] = short_names(self.columns_) if short else {}
-        listed = [feature for part in self.parts_ for feature in part.features]
-        self.features_: list[Feature] = sorted(listed, key=lambda feature: -feature.gain)
-        self.model_ = fit_estimator(estimator, columns, problem.y, problem.weights)
-        labels = getattr(self, "classes_", None) if self.task_ == "classification" else None
-        described = [c.kind not in KINDS or KINDS[c.kind].is_described for c in self.columns_]
-        shown = np.flatnonzero(described)[:_MAX_PROFILED_COLUMNS]
-        self.profile_ = profile_columns(
-            columns[:, shown],
-            [self.columns_[at].name for at in shown],
-            problem.codes,
-            self.task_,
-            class_labels=None if labels is None else labels.tolist(),
-            undefined=undefined[shown],
-        )
+        return problem
 
     def _notify(self, event: dict[str, Any]) -> None:
         """Log what was tried where `verbose` asks for it; a subclass may show it instead.
@@ -466,190 +520,6 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
                 event["best_score"],
                 event["baseline"],
             )
-
-    # Fewer formulas -----------------------------------------------------------------------------
-
-    def limit(
-        self, n_formulas: int, X: Any = None, y: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Return a fitted copy with the best few formulas and no other constructed columns.
-
-        There is no new search: the formulas are the first of `path_`, and the estimator is fitted
-        once more. The training rows are needed for that; they are at hand until the model is
-        saved or pickled, if the table is not very large.
-
-        Parameters
-        ----------
-        n_formulas : int
-            Number of formulas; 0 keeps the original columns only.
-        X : array-like or data frame, optional
-            The training table, where it is not at hand.
-        y : array-like, optional
-            Its target.
-        sample_weight : array-like, optional
-            Weights of its rows.
-
-        Returns
-        -------
-        AutoFeatures
-            The copy. Its `gain_` and `score_` are those of the nearest smaller point of `front_`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from featurewright import AutoFeatures
-        >>> X = np.random.default_rng(0).normal(size=(300, 4))
-        >>> y = X[:, 0] * X[:, 1] > 0
-        >>> auto = AutoFeatures(methods="batch", effort="quick", random_state=0).fit(X, y)
-        >>> [feature.name for feature in auto.limit(1).features_]
-        ['x0 * x1 > 0']
-        """
-        check_is_fitted(self)
-        whole_number("n_formulas", n_formulas, 0)
-        if not hasattr(self, "path_"):
-            raise ValueError(
-                "The model was saved by a version that kept no order of formulas: fit it again."
-            )
-        available = 0 if self.path_ is None else len(self.path_.names)
-        if n_formulas > available:
-            raise ValueError(
-                f"n_formulas={n_formulas} is more than the {available} formulas that were found: "
-                "ask for fewer."
-            )
-        problem = self._training_rows(X, y, sample_weight)
-        limited = copy(self)
-        limited._keep_formulas(n_formulas, problem)
-        return limited
-
-    def _training_rows(
-        self, X: Any, y: Any, sample_weight: Any, asked_by: str = "limit"
-    ) -> Problem:
-        """Return the training rows, as given or as kept."""
-        if X is None or y is None:
-            kept: Problem | None = getattr(self, "_training", None)
-            if kept is None:
-                raise ValueError(
-                    "The training rows are not at hand, since the model was loaded from a file or "
-                    f"the table is large: pass X and y of the training table to {asked_by}."
-                )
-            return kept
-        table = self.reader_.read(self, X)
-        n_rows = len(table.matrix)
-        asked = "regression" if self.task_ == "regression" else "classification"
-        target = read_target(y, n_rows, self.estimator, asked)
-        weights = check_weights(sample_weight, n_rows)
-        task = Task(self.task_, 1, self.max_size, self.n_jobs)
-        return Problem(table, target.labels, target.codes, weights, task, None)
-
-    def _keep_formulas(self, n_formulas: int, problem: Problem) -> None:
-        """Keep the first formulas of the path and nothing else that was constructed."""
-        base = self.originals_.compute(np.asarray(problem.table.matrix, np.float64))
-        columns, undefined = base, np.zeros(base.shape[1])
-        shares: dict[str, float] = {}
-        self.parts_, self.best_method_ = [], ORIGINAL.label
-        if self.path_ is not None and n_formulas:
-            part = self.path_.take(np.arange(n_formulas))
-            columns = np.hstack([base, part.compute(problem.table)])
-            undefined = np.concatenate([undefined, part.undefined(problem.table)])
-            self.parts_ = rate_formulas([part], columns, problem.target)
-            self.best_method_ = part.method
-            shares = dict(zip(self.path_.names, self.path_stability_, strict=True))
-        with few_threads(self.n_jobs, columns.size):
-            self._fit_model(clone(self.model_), problem, columns, undefined)
-        self.stability_ = np.array([shares[feature.name] for feature in self.features_])
-        point = [point for point in self.front_ if point["n_formulas"] <= n_formulas][-1]
-        self.front_ = [{**other, "chosen": other is point} for other in self.front_]
-        self.gain_, self.gain_std_ = point["gain"], point["gain_std"]
-        self.gain_per_fold_ = np.array(point["fold_gains"])
-        self.score_ = self.baseline_score_ + self.gain_
-
-    def to_additive(
-        self, max_terms: int = 20, X: Any = None, y: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Return a fitted copy that predicts by a short sum, which `terms_` lists.
-
-        A term is an original column or a formula of `path_`, as it is, bent at a number (as in
-        ``max(a * b, 2.5)``) or a step there (``a * b > 2.5``). Terms are selected by a path of L1
-        penalties, the penalty by cross-validation; a linear or logistic regression is then fitted
-        to them. `export.to_sql` and `save` take the copy as they take any search.
-
-        Parameters
-        ----------
-        max_terms : int, default=20
-            Largest number of terms.
-        X : array-like or data frame, optional
-            The training table, where it is not at hand (see `limit`).
-        y : array-like, optional
-            Its target.
-        sample_weight : array-like, optional
-            Weights of its rows.
-
-        Returns
-        -------
-        AutoFeatures
-            The copy. Its scores and gains stay those of the search: score it on rows of your own.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from featurewright import AutoFeatures
-        >>> X = np.random.default_rng(0).normal(size=(300, 4))
-        >>> y = X[:, 0] * X[:, 1] > 0
-        >>> auto = AutoFeatures(methods="batch", effort="quick", random_state=0).fit(X, y)
-        >>> additive = auto.to_additive(max_terms=1)
-        >>> [(term["formula"], term["shape"], term["threshold"]) for term in additive.terms_]
-        [('x0 * x1', 'step', 0.0)]
-        """
-        check_is_fitted(self)
-        whole_number("max_terms", max_terms, 1)
-        problem = self._training_rows(X, y, sample_weight, "to_additive")
-        if problem.y.ndim > 1:
-            raise ValueError(
-                f"The target has {problem.y.shape[1]} columns, but a sum of terms predicts one: "
-                "fit one AutoFeatures for each."
-            )
-        path = getattr(self, "path_", None)
-        additive = copy(self)
-        with few_threads(self.n_jobs, problem.table.matrix.size):
-            additive.originals_, chosen = select_terms(
-                self.originals_, () if path is None else path.features, problem, max_terms
-            )
-            additive._keep_terms(chosen, problem)
-        return additive
-
-    def _keep_terms(self, chosen: list[Feature], problem: Problem) -> None:
-        """Keep some formulas beside the original columns, and a linear model."""
-        columns = self.originals_.compute(np.asarray(problem.table.matrix, np.float64))
-        undefined = np.zeros(columns.shape[1])
-        self.parts_, self.best_method_ = [], ORIGINAL.label
-        if chosen:
-            part = learn_part("additive", "formula", problem.table, features=chosen)
-            columns = np.hstack([columns, part.compute(problem.table)])
-            undefined = np.concatenate([undefined, part.undefined(problem.table)])
-            self.parts_ = rate_formulas([part], columns, problem.target)
-            self.best_method_ = part.method
-        # The order of formulas goes with all original columns.
-        self.path_, self.path_stability_ = None, np.zeros(0)
-        self._fit_model(standard_estimator("linear", self.task_), problem, columns, undefined)
-        self.stability_ = np.zeros(len(self.features_))
-        self.front_ = [{**point, "chosen": False} for point in getattr(self, "front_", [])]
-
-    @property
-    def terms_(self) -> list[Term]:
-        """The terms of a linear model, those with the largest effect first."""
-        check_is_fitted(self)
-        weights, scaled = read_weights(self.model_)
-        shapes = output_shapes(self)
-        order = np.argsort(-np.linalg.norm(scaled, axis=0), kind="stable")
-        return [
-            Term(
-                formula=shapes[at].formula,
-                shape=shapes[at].kind,
-                threshold=shapes[at].threshold,
-                coefficients=weights[:, at].tolist(),
-            )
-            for at in order
-        ]
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the training rows, which are no part of a model."""
@@ -689,27 +559,33 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
 
     # Using --------------------------------------------------------------------------------------
 
-    def _columns(self, X: Any) -> NDArray[np.float64]:
+    def _columns(self, X: Any, links: Any = None) -> NDArray[np.float64]:
         """Return the output as an array, whatever `set_output` asks for."""
         check_is_fitted(self)
-        table = self.reader_.read(self, X)
+        return self._output(read_table(self, X, links))
+
+    def _output(self, table: EncodedTable) -> NDArray[np.float64]:
+        """Return the output for rows as methods see them."""
         base = self.originals_.compute(np.asarray(table.matrix, np.float64))
         return np.hstack([base, *(part.compute(table, self.n_jobs) for part in self.parts_)])
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Any, links: Any = None) -> NDArray[np.float64]:
         """Return the original columns as numbers, and the constructed ones.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             The rows, with the columns seen in `fit`.
+        links : dict of str to data frame, optional
+            Newer linked tables, by the names of their links; others are those of the fit. For a
+            history, its earlier rows.
 
         Returns
         -------
         ndarray of shape (n_samples, n_outputs)
             Finite numbers; `columns_` and `get_feature_names_out` describe them.
         """
-        return self._columns(X)
+        return self._columns(X, links)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the columns of `transform`.
@@ -734,24 +610,26 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
     @available_if(_model_has("predict"))
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, links: Any = None) -> NDArray[Any]:
         """Predict with the estimator fitted on the output for all training rows.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             The rows.
+        links : dict of str to data frame, optional
+            Newer linked tables.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
         """
-        columns = self._columns(X)
+        columns = self._columns(X, links)
         return np.asarray(self.model_.predict(columns))
 
     @available_if(_model_has("predict"))
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, links: Any = None) -> float:
         """Return the score of the predictions by `scoring_`: higher is better.
 
         Parameters
@@ -760,6 +638,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
             The rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their true targets.
+        links : dict of str to data frame, optional
+            Newer linked tables.
 
         Returns
         -------
@@ -767,21 +647,23 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
             The score.
         """
         scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring_)
-        return float(scorer(self.model_, self._columns(X), y))
+        return float(scorer(self.model_, self._columns(X, links), y))
 
     @available_if(_model_has("predict_proba"))
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, links: Any = None) -> NDArray[np.float64]:
         """Predict the probability of each class, or of each label, with the estimator.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             The rows.
+        links : dict of str to data frame, optional
+            Newer linked tables.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             Probabilities.
         """
-        columns = self._columns(X)
+        columns = self._columns(X, links)
         return probabilities(self.model_, columns)

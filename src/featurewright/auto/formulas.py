@@ -291,7 +291,10 @@ def sample_rows(table: EncodedTable) -> EncodedTable:
 
 
 def is_found(
-    formulas: Sequence[Expression], pool: Sequence[Expression], rows: EncodedTable
+    formulas: Sequence[Expression],
+    pool: Sequence[Expression],
+    rows: EncodedTable,
+    pool_rows: EncodedTable | None = None,
 ) -> NDArray[np.bool_]:
     """Return whether each formula, or one that ranks rows almost alike, is in a pool.
 
@@ -301,6 +304,8 @@ def is_found(
         Formulas over the columns of the rows.
     rows : EncodedTable
         Rows.
+    pool_rows : EncodedTable, optional
+        The same rows with the columns of the pool's formulas, where these are others.
 
     Returns
     -------
@@ -309,9 +314,12 @@ def is_found(
     """
     if not formulas or not pool:
         return np.zeros(len(formulas), bool)
-    ours, theirs = (_ranks(formula_values(listed, rows)[0]) for listed in (formulas, pool))
+    pool_rows = rows if pool_rows is None else pool_rows
+    compared = ((formulas, rows), (pool, pool_rows))
+    ours, theirs = (_ranks(formula_values(listed, known)[0]) for listed, known in compared)
     alike = np.abs(ours.T @ theirs).max(axis=1) > MAX_CORRELATION
-    same = [formula in set(pool) for formula in formulas]
+    texts = set(map(str, pool))
+    same = [str(formula) in texts for formula in formulas]
     return np.asarray(alike | same)
 
 

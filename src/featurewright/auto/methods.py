@@ -142,6 +142,8 @@ class Request:
         Factor on the numbers of trees, rounds and candidates.
     named : bool
         Whether columns need readable names, which take a while for many leaves.
+    n_linked : int
+        Number of columns over links, the last ones of the table.
     """
 
     method: str
@@ -153,6 +155,7 @@ class Request:
     seconds: float | None = None
     scale: float = 1.0
     named: bool = True
+    n_linked: int = 0
 
     def scaled(self, number: int) -> int:
         """Return a number of trees, rounds or candidates for the effort of the search."""
@@ -205,6 +208,8 @@ class Method:
         Whether rows that it does not learn from stay in the table, with a weight of 0.
     cost : float
         How slow it is, in rough proportion to the others; a quick search leaves out slow ones.
+    needs_links : bool
+        Whether it has nothing to give without links.
     """
 
     name: str
@@ -221,6 +226,7 @@ class Method:
     max_rows: int = 10_000
     keeps_all_rows: bool = False
     cost: float = 1.0
+    needs_links: bool = False
 
     @property
     def one_per_class(self) -> bool:
@@ -338,6 +344,16 @@ def _boosting(asked: Request) -> Constructed:
         best = by_residual(base, pool, target, _ROUND_COLUMNS * (turn + 1))
         known = np.hstack([base, pool[:, best]])
     return Constructed(join_formulas(parts), pool)
+
+
+def _links(asked: Request) -> Constructed:
+    """Take the columns over links as they are; the other methods make formulas of them."""
+    schema = asked.table.schema
+    first = schema.n_columns - asked.n_linked
+    features = [
+        Feature.of(Column(k, schema.names[k], Real)) for k in range(first, schema.n_columns)
+    ]
+    return learn_values(asked.method, "formula", asked.table, features=features)
 
 
 def _number_columns(table: EncodedTable) -> list[Feature]:
@@ -559,6 +575,17 @@ METHODS = {
             cost=1.0,
         ),
         Method(
+            name="links",
+            gives="formulas",
+            idea="counts, means, trends and more of the rows of other tables that belong to a row",
+            when="several tables, histories, groups: rows that explain other rows (--link)",
+            python="RelationalFeatures",
+            construct=_links,
+            readable=True,
+            cost=0.1,
+            needs_links=True,
+        ),
+        Method(
             name="landmarks",
             gives="similarities",
             idea="similarities to some of the training rows",
@@ -617,13 +644,25 @@ def has_formulas(name: str) -> bool:
     return name == FORMULAS or METHODS[name].readable
 
 
-def chosen_methods(methods: Any) -> list[str]:
-    """Return the names that the parameter `methods` stands for: "all", "readable", or names."""
+def chosen_methods(methods: Any, links: Any = ()) -> list[str]:
+    """Return the names that the parameter `methods` stands for: "all", "readable", or names.
+
+    Links are a source by themselves: where there are any, they are tried with whatever methods.
+    """
+    names = _named_methods(methods)
+    if not len(links) and "links" in names:
+        raise ValueError("methods has 'links', but there are no links: pass links=[Link(…)] too.")
+    return names if not len(links) or "links" in names else [*names, "links"]
+
+
+def _named_methods(methods: Any) -> list[str]:
+    """Return the names that the parameter `methods` stands for."""
+    usual = [name for name, method in METHODS.items() if not method.needs_links]
     if isinstance(methods, str):
         one_of("methods", methods, ("all", "readable", *METHODS))
         if methods == "all":
-            return list(METHODS)
-        return readable(METHODS) if methods == "readable" else [methods]
+            return usual
+        return readable(usual) if methods == "readable" else [methods]
     if not isinstance(methods, Iterable):
         raise ValueError(f"methods={methods!r} must be a name or a list of names.")
     return list(dict.fromkeys(one_of("methods", name, tuple(METHODS)) for name in methods))
@@ -647,6 +686,8 @@ def warm_up(task: Task, methods: Iterable[str]) -> None:
     Compilation after installing takes a while, and a time budget does not count it.
     """
     for method in methods:
+        if METHODS[method].needs_links:
+            continue
         _warm_up(method, task.kind, min(task.n_outputs, 2))
 
 

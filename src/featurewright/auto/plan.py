@@ -52,6 +52,10 @@ class Effort:
         Numbers of formulas that are tried.
     checks_others : bool
         Whether the other standard estimators are scored too.
+    link_budget : int
+        Candidates over links that are compared in a fold.
+    n_link_columns : int
+        Columns over links, at most, that methods have as operands.
     """
 
     first_rows: int
@@ -70,6 +74,8 @@ class Effort:
     n_repetitions: int
     front_sizes: tuple[int, ...]
     checks_others: bool
+    link_budget: int
+    n_link_columns: int
 
 
 EFFORTS = {
@@ -90,6 +96,8 @@ EFFORTS = {
         n_repetitions=1,
         front_sizes=(1, 2, 3, 5, 8, 12, 20, 30, 50),
         checks_others=False,
+        link_budget=500,
+        n_link_columns=30,
     ),
     "standard": Effort(
         first_rows=1_500,
@@ -108,6 +116,8 @@ EFFORTS = {
         n_repetitions=2,
         front_sizes=(1, 2, 3, 5, 8, 12, 20, 30, 50, 100),
         checks_others=True,
+        link_budget=1000,
+        n_link_columns=50,
     ),
     "thorough": Effort(
         first_rows=5_000,
@@ -126,6 +136,8 @@ EFFORTS = {
         n_repetitions=4,
         front_sizes=(1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200),
         checks_others=True,
+        link_budget=2000,
+        n_link_columns=50,
     ),
 }
 """The efforts by name; `AutoFeatures(effort=...)` and ``--effort`` take these names."""

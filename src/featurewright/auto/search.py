@@ -14,6 +14,7 @@ from featurewright.auto.failures import Attempt, ScoringError
 from featurewright.auto.formulas import is_found, sample_rows
 from featurewright.auto.front import front_points
 from featurewright.auto.leaderboard import Leaderboard, Record
+from featurewright.auto.links import LinkSearch
 from featurewright.auto.methods import FORMULAS, METHODS, has_formulas, may_join, readable
 from featurewright.auto.outcomes import DONE, Outcome, Reason, Status
 from featurewright.auto.plan import Effort, Stage, make_stages
@@ -21,6 +22,7 @@ from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
 from featurewright.auto.timing import SAFETY, Clock, Costs
 from featurewright.auto.workspace import Fold, Problem, ValueStore, Workspace
 from featurewright.expressions import Feature
+from featurewright.tables import EncodedTable
 
 _logger = logging.getLogger("featurewright")
 
@@ -75,6 +77,8 @@ class Search:
         best_score and baseline.
     skips_slow : bool
         Whether methods that are slow for the effort are left out.
+    links : LinkSearch or None
+        Finds columns over links in the training rows of each fold.
 
     Attributes
     ----------
@@ -106,10 +110,11 @@ class Search:
         clock: Clock,
         listen: Listener,
         skips_slow: bool = False,
+        links: LinkSearch | None = None,
     ) -> None:
         self.problem, self.estimator, self.scorer = problem, estimator, scorer
         self.seed, self.effort, self.clock, self._listen = seed, effort, clock, listen
-        self.store = ValueStore()
+        self.store, self._links = ValueStore(), links
         self.folds: list[Fold] = []
         self.joined: tuple[str, ...] = ()
         self.stopped_by_time = False
@@ -229,8 +234,15 @@ class Search:
             for rows, limit in zip(self._rows[number], (max_rows, MAX_TEST_ROWS), strict=True)
         )
         # Methods are seeded by the fold: formulas should not depend on the seed of a user.
-        space = Workspace(self.problem.take(train), number, self.store, self.effort)
-        fold = Fold(space, self.problem.take(test), self.clock.now)
+        if self._links is None:
+            learning, held_out = self.problem.take(train), self.problem.take(test)
+        else:
+            learning, held_out = self._links.split(
+                self.problem, self._rows[number][0], train, test, number
+            )
+        space = Workspace(learning, number, self.store, self.effort)
+        fold = Fold(space, held_out, self.clock.now)
+        fold.train = train
         score = fold.score_originals(self.estimator, self.scorer, started)
         self._costs.record_base(fold)
         return fold, score
@@ -487,22 +499,31 @@ class Search:
         most = max(self._sizes(FORMULAS))
         return [Candidate((Block(self._joined_label, Order.JOINT, most),))]
 
-    def stability(self, features: Sequence[Feature]) -> NDArray[np.float64]:
+    def stability(self, features: Sequence[Feature], table: EncodedTable) -> NDArray[np.float64]:
         """Return for each formula the share of folds in which it was found.
 
-        A formula that ranks the rows almost alike is the same one.
+        The table has all rows, with the columns of the formulas. A formula that ranks the rows
+        almost alike is the same one.
         """
-        rows = sample_rows(self.problem.table)
         chosen = [feature.expression for feature in features]
-        paths = [fold.space.joined for fold in self.folds]
         shares = np.zeros(len(chosen))
         n_paths = 0
-        for path in paths:
+        for fold in self.folds:
+            path = fold.space.joined
             if path is not None:
                 found = [feature.expression for feature in path.features[: 2 * len(chosen)]]
-                shares += is_found(chosen, found, rows)
+                shares += is_found(chosen, found, *self._comparable(fold, table))
                 n_paths += 1
         return shares / max(1, n_paths)
+
+    def _comparable(self, fold: Fold, table: EncodedTable) -> tuple[EncodedTable, EncodedTable]:
+        """Return the same rows as formulas over all rows see them, and as those of a fold do."""
+        if self._links is None:
+            rows = sample_rows(table)
+            return rows, rows
+        # Every fold has columns over links of its own, known for its own rows.
+        ours = EncodedTable(table.matrix[fold.train], table.schema)
+        return sample_rows(ours), sample_rows(fold.space.problem.table)
 
     # Combinations -------------------------------------------------------------------------------
 

@@ -102,12 +102,12 @@ def known_rows(y: Any, cv: Any = None) -> NDArray[np.bool_] | None:
     return np.asarray(known, dtype=bool)
 
 
-def take_rows(y: Any, rows: NDArray[np.bool_]) -> Any:
-    """Return some rows of a target, with its name where it has one."""
-    wrapped = nw.from_native(y, pass_through=True, allow_series=True)
+def take_rows(data: Any, rows: NDArray[np.bool_]) -> Any:
+    """Return some rows of a table or a target, with its names where it has them."""
+    wrapped = nw.from_native(data, pass_through=True, allow_series=True)
     if isinstance(wrapped, nw.Series | nw.DataFrame):
         return wrapped.filter(rows.tolist()).to_native()
-    return as_array(y)[rows]
+    return as_array(data)[rows]
 
 
 def missing_target(name: str | None) -> str:

@@ -21,7 +21,7 @@ from featurewright.auto.parts import KINDS, Part, learn_values, rate_formulas
 from featurewright.auto.plan import Effort
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
 from featurewright.estimators.selection import by_residual, distinct, indicator_target
-from featurewright.tables import EncodedTable
+from featurewright.tables import EncodedTable, Schema
 
 Matrix = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -48,6 +48,9 @@ class Problem:
         What columns are constructed for.
     limit : int or None
         Largest number of constructed columns, where one was asked for.
+    n_linked : int
+        Number of columns over links, which are the last ones of the table. They are no original
+        columns.
     """
 
     table: EncodedTable
@@ -56,6 +59,18 @@ class Problem:
     weights: NDArray[np.float64] | None
     task: Task
     limit: int | None
+    n_linked: int = 0
+
+    @property
+    def own(self) -> EncodedTable:
+        """The table without columns over links."""
+        if not self.n_linked:
+            return self.table
+        schema, n_own = self.table.schema, self.table.shape[1] - self.n_linked
+        first = Schema(
+            schema.names[:n_own], schema.given_names, schema.domains[:n_own], schema.levels[:n_own]
+        )
+        return EncodedTable(self.table.matrix[:, :n_own], first)
 
     @property
     def target(self) -> Matrix:
@@ -71,6 +86,7 @@ class Problem:
             None if self.weights is None else self.weights[rows],
             self.task,
             self.limit,
+            self.n_linked,
         )
 
 
@@ -183,8 +199,9 @@ class Workspace:
 
     def __init__(self, problem: Problem, seed: int, store: ValueStore, effort: Effort) -> None:
         self.problem, self.seed, self.store, self.effort = problem, seed, store, effort
-        self.originals: Originals = learn_originals(problem.table.matrix, problem.table.schema)
-        self.base = self.originals.compute(np.asarray(problem.table.matrix, np.float64))
+        own = problem.own
+        self.originals: Originals = learn_originals(own.matrix, own.schema)
+        self.base = self.originals.compute(np.asarray(own.matrix, np.float64))
         self._pools: dict[str, Pool] = {}
 
     def construct(
@@ -213,6 +230,7 @@ class Workspace:
                 seconds,
                 self.effort.scale,
                 named=not sizes or method.readable,
+                n_linked=problem.n_linked,
             )
         )
         train = MethodValues(part, problem.table, self.store)
@@ -356,12 +374,15 @@ class Fold:
         What making the fold and scoring the original columns took.
     base_fit_seconds, base_score_seconds : float
         What the fit with the original columns took, and what it took with its score.
+    train : ndarray of int or None
+        Numbers of the training rows among all rows, where they are noted.
     """
 
     def __init__(
         self, space: Workspace, held_out: Problem, now: Callable[[], float] = time.monotonic
     ) -> None:
         self.space, self.held_out, self._now = space, held_out, now
+        self.train: Places | None = None
         matrix = np.asarray(held_out.table.matrix, np.float64)
         self._held_out_base = space.originals.compute(matrix)
         self._held_out_values: dict[str, MethodValues] = {}

@@ -20,6 +20,7 @@ from featurewright.cli.kinds import NULLS, commas_in_numbers, find_types, nearly
 
 if TYPE_CHECKING:
     from featurewright.auto import AutoFeatures
+    from featurewright.cli.links import LinkText
     from featurewright.cli.sources import Source
 
 Listener = Callable[[dict[str, Any]], None]
@@ -45,6 +46,8 @@ class TrainingTable:
         Rows left out because their target is missing.
     most_at_once : int
         The most rows that have one time, where the rows are in the order of a column.
+    is_timed : bool
+        Whether folds follow a time of the links already.
     """
 
     X: pl.DataFrame
@@ -52,6 +55,7 @@ class TrainingTable:
     groups: pl.Series | None
     dropped: int
     most_at_once: int = 1
+    is_timed: bool = False
 
 
 def read_table(
@@ -79,6 +83,8 @@ def training_table(
     drop: Sequence[str] = (),
     groups: str | None = None,
     order: str | None = None,
+    linked: Sequence[LinkText] = (),
+    as_of: str | None = None,
 ) -> TrainingTable:
     """Take the target and other columns that are no features off a table.
 
@@ -87,12 +93,10 @@ def training_table(
     from featurewright.auto.targets import constant_target, missing_target
 
     named = [*targets, *drop, *([groups] if groups else [])]
-    for name in (*named, *([order] if order else [])):
-        if name not in frame.columns:
-            raise UserError(f"There is no column {name!r}: {did_you_mean(name, frame.columns)}")
-    for name in targets:
-        if name in drop or name in (groups, order):
-            raise UserError(f"Column {name!r} cannot be the target and something else too.")
+    keys = [here for link in linked for here, _ in link.on]
+    keys += [str(link.time) for link in linked if link.kind == "history"]
+    keys += [as_of] if as_of else []
+    _check_names(frame, targets, drop, [name for name in (groups, order) if name], keys)
     if order and groups:
         raise UserError("Rows cannot be held out by group and by time: use --groups or --order-by.")
     if order and frame[order].null_count():
@@ -124,7 +128,27 @@ def training_table(
         y = _labels(known.select(targets))
     grouped = known[groups].cast(pl.String).fill_null("") if groups else None
     most_at_once = max(known[order].value_counts()["count"].to_list()) if order else 1
-    return TrainingTable(X, y, grouped, frame.height - known.height, most_at_once)
+    is_timed = as_of is not None or any(link.kind == "history" for link in linked)
+    return TrainingTable(X, y, grouped, frame.height - known.height, most_at_once, is_timed)
+
+
+def _check_names(
+    frame: pl.DataFrame,
+    targets: Sequence[str],
+    drop: Sequence[str],
+    named: Sequence[str],
+    keys: Sequence[str],
+) -> None:
+    """Refuse columns that are not there, or are wanted for two things."""
+    for name in (*targets, *drop, *named, *keys):
+        if name not in frame.columns:
+            raise UserError(f"There is no column {name!r}: {did_you_mean(name, frame.columns)}")
+    for name in targets:
+        if name in drop or name in named or name in keys:
+            raise UserError(f"Column {name!r} cannot be the target and something else too.")
+    for name in keys:
+        if name in drop:
+            raise UserError(f"Column {name!r} is dropped, but --link or --as-of needs it: keep it.")
 
 
 def _check_types(targets: pl.DataFrame) -> None:
@@ -178,7 +202,7 @@ def notices_of_time(
                 f"Column {order!r} holds text such as {frame[order][0]!r}, no dates or numbers: "
                 "rows are taken in its alphabetical order."
             )
-    elif training.groups is None:
+    elif training.groups is None and not training.is_timed:
         dates = next((s.name for s in training.X.iter_columns() if _dates_of(s)), None)
         if dates is not None:
             yield (

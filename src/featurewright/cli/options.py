@@ -102,6 +102,15 @@ Keep = Annotated[
         metavar="COLUMN",
     ),
 ]
+NewerLinks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--link",
+        help="The rows of a link of the model, such as orders=orders.csv; repeat it for several.",
+        show_default=False,
+        metavar="NAME=FILE",
+    ),
+]
 KeepAll = Annotated[bool, typer.Option("--keep-all", help="Carry all columns along.")]
 
 

@@ -20,7 +20,8 @@ from featurewright.engine.ranges import (
     running_totals,
 )
 from featurewright.expressions import Column, Expression
-from featurewright.relations.linked import LinkedRows, Numbers, Places
+from featurewright.relations.keys import Numbers, Places
+from featurewright.relations.linked import LinkedRows
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Window:
     span : float or None
         Days, or units of a time that is a number.
     rows : int or None
-        Linked rows, the last ones.
+        Linked rows, the last ones, and those of the same time as the first of them.
     has_dates : bool
         Whether times are dates.
 
@@ -168,6 +169,10 @@ class SeenRows:
             return self
         if window.rows is not None:
             starts = np.maximum(self.starts, self.ends - window.rows)
+            if linked.n_rows:
+                # Rows of one time are in no order: all of them count, or none.
+                alike = linked.first_alike[np.minimum(starts, linked.n_rows - 1)]
+                starts = np.where(starts < self.ends, alike, starts)
         else:
             assert self.until is not None  # windows of time are made for links with times
             assert window.span is not None
@@ -296,6 +301,28 @@ class ValueColumn:
             return np.full(len(seen.keys), -1)
         found = self._following[np.minimum(seen.starts, len(self.raw) - 1)]
         return np.where((seen.ends > seen.starts) & (found < seen.ends), found, -1)
+
+    @cached_property
+    def _largest_alike(self) -> tuple[Numbers, Numbers]:
+        """The largest value of a row's time up to the row, and from the row on."""
+        if self.linked.times is None or not len(self.raw):
+            return self.raw, self.raw
+        alike = self.linked.first_alike
+        starts = np.flatnonzero(alike == np.arange(len(alike)))
+        if len(starts) == len(alike):
+            return self.raw, self.raw
+        values = np.where(self.known, -self.raw, np.inf)
+        ahead, behind = np.empty(len(values)), np.empty(len(values))
+        running_minima(values, np.append(starts, len(values)), ahead, behind)
+        return -ahead, -behind
+
+    def last_value(self, seen: SeenRows) -> Numbers:
+        """Return the last value of each range, the largest of its time; NaN for none."""
+        return self.at(self.last(seen), self._largest_alike[0])
+
+    def first_value(self, seen: SeenRows) -> Numbers:
+        """Return the first value of each range, the largest of its time; NaN for none."""
+        return self.at(self.first(seen), self._largest_alike[1])
 
     def at(self, places: Places, values: Numbers) -> Numbers:
         """Return values at places; NaN where a place is -1."""
@@ -438,8 +465,8 @@ AGGREGATES = {
     "median": Aggregate(lambda c, s: c.quantile(s, 0.5), "number"),
     "quantile 0.25": Aggregate(lambda c, s: c.quantile(s, 0.25), "number"),
     "quantile 0.75": Aggregate(lambda c, s: c.quantile(s, 0.75), "number"),
-    "first": Aggregate(lambda c, s: c.at(c.first(s), c.raw), "number", needs_time=True),
-    "last": Aggregate(lambda c, s: c.at(c.last(s), c.raw), "number", needs_time=True),
+    "first": Aggregate(lambda c, s: c.first_value(s), "number", needs_time=True),
+    "last": Aggregate(lambda c, s: c.last_value(s), "number", needs_time=True),
     "trend": Aggregate(_trend, "number", needs_time=True),
     "distinct": Aggregate(lambda c, s: c.distinct(s), "category"),
 }

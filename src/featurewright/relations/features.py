@@ -35,8 +35,14 @@ from featurewright.relations.aggregates import (
     SeenRows,
     Window,
 )
-from featurewright.relations.linked import Numbers, encode_columns, read_keys
-from featurewright.relations.links import LinkKind, check_links
+from featurewright.relations.keys import KeyTable, Numbers, read_keys
+from featurewright.relations.linked import (
+    TableLayout,
+    encode_columns,
+    learn_layout,
+    read_times,
+)
+from featurewright.relations.links import LinkKind, all_links, check_links
 from featurewright.relations.search import (
     auto_windows,
     base_candidates,
@@ -46,18 +52,20 @@ from featurewright.relations.search import (
     least_worth,
     refined,
 )
-from featurewright.relations.sources import (
-    GroupTarget,
-    Source,
-    as_frame,
-    learn_group_target,
-    learn_sources,
+from featurewright.relations.sources import Source, learn_sources, unique_names
+from featurewright.relations.targets import (
+    TARGET,
+    EarlierMeans,
+    TargetColumns,
+    known_from,
+    learn_earlier_means,
+    learn_means,
     out_of_fold,
-    read_rows,
 )
 from featurewright.tables import (
     ClassTarget,
     apply_table,
+    check_groups,
     check_input_names,
     fit_table,
     holds_numbers,
@@ -214,9 +222,26 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         "n_features_out": Parameter(
             "int", "Largest number of features over links that `transform` computes.", whole(1)
         ),
+        "max_order": Parameter(
+            "int",
+            """
+            Aggregates that may be inside each other over nested links: 1 only looks columns up
+            there, 2 also makes aggregates of aggregates, such as the mean over orders of the sum
+            of their lines.
+            """,
+            whole(1),
+        ),
         "include_original": OUTPUT["include_original"],
         "keep_missing": OUTPUT["keep_missing"],
         "budget": Parameter("int", "Candidates that are compared.", whole(1)),
+        "task": Parameter(
+            '{"auto", "classification", "regression"}',
+            """
+            What the target is. "auto" takes numbers for a quantity where some are not whole, else
+            for classes.
+            """,
+            choice("auto", "classification", "regression"),
+        ),
         "search": Parameter(
             '{"halving", "exhaustive"}',
             """
@@ -224,6 +249,15 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             or all of them on all rows.
             """,
             choice("halving", "exhaustive"),
+        ),
+        "store_links": Parameter(
+            "bool",
+            """
+            Whether a model file holds the linked rows of the fit. Without them `transform` of a
+            loaded model has to be given tables: ``transform(X, links={"orders": orders})``.
+            Statistics of groups and of their targets are stored in any case.
+            """,
+            flag,
         ),
         "random_state": RANDOM_STATE,
         "n_jobs": RUNNING["n_jobs"],
@@ -237,11 +271,14 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         aggregates: Any = "all",
         windows: Any = "auto",
         conditions: bool = True,
+        max_order: int = 2,
         n_features_out: int = 50,
         include_original: bool = True,
         keep_missing: bool = False,
         budget: int = 1000,
+        task: str = "auto",
         search: str = "halving",
+        store_links: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -253,7 +290,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Find features over the links.
 
         Parameters
@@ -262,16 +299,19 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             The rows, with their keys and times. Without links also an array.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes, numbers or labels.
+        groups : array-like of shape (n_samples,), optional
+            Rows with the same label belong together: mean targets of training rows are those of
+            other labels, and candidates are judged on rows of other labels than they learned from.
 
         Returns
         -------
         RelationalFeatures
             The fitted transformer.
         """
-        self._search(X, y)
+        self._search(X, y, groups)
         return self
 
-    def fit_transform(self, X: Any, y: Any) -> npt.NDArray[np.float64]:
+    def fit_transform(self, X: Any, y: Any, groups: Any = None) -> npt.NDArray[np.float64]:
         """Find features, and compute those of the training rows without a look at themselves.
 
         Parameters
@@ -280,6 +320,9 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             The rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes, numbers or labels.
+        groups : array-like of shape (n_samples,), optional
+            Rows with the same label belong together: mean targets of training rows are those of
+            other labels, and candidates are judged on rows of other labels than they learned from.
 
         Returns
         -------
@@ -287,7 +330,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             As `transform` gives it, but mean targets of groups are those of other folds, and a row
             is left out of the statistics of its own group.
         """
-        return self._search(X, y)
+        return self._search(X, y, groups)
 
     def transform(self, X: Any, links: Mapping[str, Any] | None = None) -> npt.NDArray[np.float64]:
         """Compute the features of each row.
@@ -297,8 +340,9 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         X : data frame of shape (n_samples, n_features)
             The rows, with the columns seen in `fit`.
         links : dict of str to data frame, optional
-            Newer linked tables, by the names of their links. For a history or a group, a table of
-            rows as in `fit`. Others are as in `fit`.
+            Newer linked tables, by the names of their links, nested ones too. Others are as in
+            `fit`. For a history or a group, a table of rows as in `fit`; the targets of a history
+            are in its column "target" ("target 0", "target 1", ... of several), where it has one.
 
         Returns
         -------
@@ -309,15 +353,11 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         frame, base = self._read_again(X)
-        sources = self._newer(links or {})
+        tables = self._check_tables(links)
         values = [base] if self.include_original or not self._n_columns else []
         if self.features_:
-            seen = {
-                at: sources[at].see(frame, self.as_of, training=False)
-                for at in {found.source for found in self._found}
-            }
-            values.append(_compute(self._found, sources, seen))
-        values += [group.encode(frame)[:, self._parts] for group in self._groups]
+            values.append(self._compute_features(frame, tables))
+        values += [means.look_up(frame) for means in self._groups]
         return self._finish(np.hstack(values))
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
@@ -335,25 +375,25 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if input_features is not None:
-            check_input_names(self._input_schema, input_features)
-        originals = self._schema.names if self.include_original or not self._n_columns else ()
+            check_input_names(self._layout.schema, input_features)
+        keeps = self.include_original or not self._n_columns
+        originals = self._layout.schema.names if keeps else ()
         names = [*originals, *map(str, self.features_), *self._group_names]
-        return np.array(names, dtype=object)
+        return np.array(unique_names(names), dtype=object)
 
     # Reading ------------------------------------------------------------------------------------
 
     def _read(self, X: Any) -> tuple[Any, Numbers]:
         """Read the training table; return it as a frame, and its columns as numbers."""
         if not nw.dependencies.is_into_dataframe(X):
-            matrix, self._schema = fit_table(self, X, dtype=np.float64, order="C")
-            self._input_schema = self._schema
+            matrix, schema = fit_table(self, X, dtype=np.float64, order="C")
+            self._layout = TableLayout(schema, {})
             self._refuse_array()
             return None, np.asarray(matrix, dtype=np.float64)
         validate_data(self, X, reset=True, skip_check_array=True)
         frame = nw.from_native(X, eager_only=True)
-        matrix, self._schema = encode_columns(frame, set())
-        self._input_schema = self._schema
-        return frame, matrix
+        self._layout = learn_layout(frame, set())
+        return frame, encode_columns(frame, self._layout, "X")
 
     def _refuse_array(self) -> None:
         """Refuse an array where there are links: its columns have no names."""
@@ -367,91 +407,126 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         """Read a later table under the schema of the fit."""
         if not nw.dependencies.is_into_dataframe(X):
             self._refuse_array()
-            rows = apply_table(self, self._schema, X, dtype=np.float64)
+            rows = apply_table(self, self._layout.schema, X, dtype=np.float64)
             return None, np.asarray(rows, dtype=np.float64)
         validate_data(self, X, reset=False, skip_check_array=True)
         frame = nw.from_native(X, eager_only=True)
-        return frame, encode_columns(frame, set(), self._schema)[0]
+        return frame, encode_columns(frame, self._layout, "X")
 
-    def _read_target(self, y: Any, n_rows: int) -> tuple[Numbers, tuple[str, ...]]:
-        """Return the target as columns of numbers, and what each of them is called."""
+    def _read_target(self, y: Any, n_rows: int) -> tuple[Numbers, TargetColumns]:
+        """Return the target as columns of numbers, and what these are."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: "
                 "features are found for a target."
             )
-        if holds_numbers(y):
+        if self.task == "regression" or (self.task == "auto" and holds_numbers(y)):
             target = indicator_target(read_numbers(y, n_rows), "regression")
-            return target, tuple("mean(target" for _ in target.T)
+            return target, _several(target.shape[1])
         classes = read_classes(y, n_rows)
         if not isinstance(classes, ClassTarget):
             target = np.asarray(classes.codes, dtype=np.float64)
-            return target, tuple(f"mean(target {k}" for k in range(target.shape[1]))
+            return target, _several(target.shape[1])
         target = indicator_target(classes.codes, "classification")
-        names = tuple(f"share(target = {label}" for label in classes.classes.tolist())
-        return (target[:, 1:], names[1:]) if len(names) == 2 else (target, names)
+        labels = tuple(f"{TARGET} = {label}" for label in classes.classes.tolist())
+        if len(labels) == 2:  # one says all
+            target, labels = target[:, 1:], labels[1:]
+        return target, TargetColumns((TARGET,), labels, classes.classes)
 
     # Searching ----------------------------------------------------------------------------------
 
-    def _search(self, X: Any, y: Any) -> Numbers:
+    def _search(self, X: Any, y: Any, groups: Any) -> Numbers:
         """Find features; return those of the training rows."""
         self._check_parameters()
         frame, base = self._read(X)
-        target, names = self._read_target(y, len(base))
+        target, columns = self._read_target(y, len(base))
+        labels = check_groups(groups, len(base))
         rng = check_random_state(self.random_state)
         self._sources: list[Source] = []
         seen: dict[int, SeenRows] = {}
         if frame is not None:
-            self._sources = learn_sources(self.links, frame, target)
+            self._sources = learn_sources(
+                self.links, frame, target, columns, as_of=self.as_of, max_order=self.max_order
+            )
             seen = {
                 at: source.see(frame, self.as_of, training=True)
                 for at, source in enumerate(self._sources)
             }
-        usable = base[:, self._schema.domains != Domain.CATEGORY]
-        known = _filled(usable)
-        groups = self._learn_groups(frame, target, names, rng)
-        known = np.hstack([known, groups])
-        self._found: list[_Found] = self._choose(target, known, seen, rng)
-        self.features_: tuple[LinkFeature, ...] = tuple(found.feature for found in self._found)
-        self.worth_ = np.array([found.worth for found in self._found])
+        usable = base[:, self._layout.schema.domains != Domain.CATEGORY]
+        means = self._learn_groups(frame, target, columns, labels, rng)
+        known = np.hstack([_filled(usable), _filled(means)])
+        found = self._choose(target, known, seen, labels, rng)
+        self.features_: tuple[LinkFeature, ...] = tuple(one.feature for one in found)
+        self.worth_ = np.array([one.worth for one in found], dtype=np.float64)
+        self._feature_sources = np.array([one.source for one in found], dtype=np.int64)
         self._n_columns = len(self.features_) + len(self._group_names)
         values = [base] if self.include_original or not self._n_columns else []
         if self.features_:
-            values.append(_compute(self._found, self._sources, seen))
-        matrix = np.hstack([*values, groups])
+            values.append(_compute(found, self._sources, seen))
+        matrix = np.hstack([*values, means])
         holes = np.isnan(matrix).all(axis=0)
         self._fill = np.zeros(matrix.shape[1])
         self._fill[~holes] = np.nanmedian(matrix[:, ~holes], axis=0)
+        self._keep_statistics()
         return self._finish(matrix)
 
+    def _keep_statistics(self) -> None:
+        """Keep the statistics of groups, where they depend on the key alone, not their rows."""
+        self._statistics: dict[int, KeyTable] = {}
+        for at, source in enumerate(self._sources):
+            if not source.is_group:
+                continue
+            rows = source.rows
+            # The last key is one that nobody has.
+            keys = np.append(np.arange(rows.index.n_keys), -1)
+            values = LinkValues(rows, SeenRows(keys, *rows.spans(keys, None), None))
+            mine = [
+                values.compute(feature)
+                for feature, place in zip(self.features_, self._feature_sources, strict=True)
+                if place == at
+            ]
+            if mine:
+                table = np.column_stack(mine)
+                names = tuple(name for name, _ in source.link.keys)
+                self._statistics[at] = KeyTable(names, rows.index, table[:-1], table[-1])
+            self._sources[at] = source.without_rows()
+
     def _learn_groups(
-        self, frame: Any, target: Numbers, names: tuple[str, ...], rng: Any
+        self, frame: Any, target: Numbers, columns: TargetColumns, labels: Any, rng: Any
     ) -> Numbers:
         """Learn the mean targets of groups; return those of training rows, out of fold."""
         n_rows = len(target)
-        self._groups: list[GroupTarget] = []
+        self._groups: list[KeyTable | EarlierMeans] = []
         self._group_names: list[str] = []
-        self._parts = np.arange(target.shape[1])
-        columns = [np.empty((n_rows, 0))]
+        found = [np.empty((n_rows, 0))]
         links = [link for link in self.links if link.kind is LinkKind.GROUP]
-        folds = rng.permutation(n_rows) % _N_FOLDS if links else np.empty(0, np.int64)
+        folds = _draw_parts(n_rows, _N_FOLDS, labels, rng) if links else np.empty(0, np.int64)
         for link in links:
-            source = next(s for s in self._sources if s.link is link)
-            here = [name for name, _ in link.keys]
-            index = source.linked.index
+            source = next(s for s in self._sources if s.link.title == link.title)
+            here = tuple(name for name, _ in link.keys)
+            index = source.rows.index
             codes = index.find(read_keys(frame, here, "X"), here)
-            encoded = out_of_fold(link, index, codes, target, folds)
+            means: KeyTable | EarlierMeans
+            if self.as_of is None:
+                means = learn_means(here, index, codes, target)
+                encoded = out_of_fold(index, codes, target, folds)
+            else:
+                known = known_from(read_times(frame, self.as_of, "X"), link.target_delay or 0.0)
+                means = learn_earlier_means(here, self.as_of, (index, codes), known, target)
+                encoded = means.look_up(frame)
             rest = left_over(_filled(np.empty((n_rows, 0))), target)
-            worth = held_out_worth(encoded[:, 0], rest, folds % 2 == 0)
-            if worth <= least_worth(len(links), n_rows // 2):
+            # The parts of folds are whole groups of rows, too.
+            worth = max(held_out_worth(part, rest, folds % 2 == 0) for part in encoded.T)
+            if worth <= least_worth(len(links) * encoded.shape[1], n_rows // 2):
                 continue
-            self._groups.append(learn_group_target(link, index, codes, target))
-            self._group_names += [f"{name}, {link.title})" for name in names]
-            columns.append(encoded)
-        return np.hstack(columns)
+            self._groups.append(means)
+            what = "mean" if columns.classes is None else "share"
+            self._group_names += [f"{what}({label}, {link.title})" for label in columns.labels]
+            found.append(encoded)
+        return np.hstack(found)
 
     def _choose(
-        self, target: Numbers, known: Numbers, seen: dict[int, SeenRows], rng: Any
+        self, target: Numbers, known: Numbers, seen: dict[int, SeenRows], labels: Any, rng: Any
     ) -> list[_Found]:
         """Return the features that are kept, best first."""
         n_rows = len(target)
@@ -460,9 +535,10 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             return []
         rows = np.sort(rng.permutation(n_rows)[: self._n_screened(n_rows)])
         rest = left_over(known, target)
-        learning = rng.permutation(len(rows)) < len(rows) // 2
+        own = None if labels is None else labels[rows]
+        learning = _draw_half(len(rows), own, rng)
         values = {
-            at: LinkValues(*s.take(rows).alone(self._sources[at].linked)) for at, s in seen.items()
+            at: LinkValues(*s.take(rows).alone(self._sources[at].rows)) for at, s in seen.items()
         }
 
         def score(candidates: Sequence[tuple[int, LinkFeature]]) -> list[_Found]:
@@ -483,7 +559,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         ]
         found = score(_some(base, max(1, self.budget // 2), rng))
         conditions = {
-            at: conditions_of(self._sources[at].linked, seen[at].until) if self.conditions else []
+            at: conditions_of(self._sources[at].rows, seen[at].until) if self.conditions else []
             for at in values
         }
         tried = {(one.source, one.feature) for one in found}
@@ -528,7 +604,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
 
     def _windows(self, at: int, seen: SeenRows) -> list[Window]:
         """Return the windows that are tried for a source."""
-        linked = self._sources[at].linked
+        linked = self._sources[at].rows
         if self.windows is None or linked.times is None:
             return []
         if isinstance(self.windows, str):
@@ -537,22 +613,56 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
 
     # Computing ----------------------------------------------------------------------------------
 
-    def _newer(self, links: Mapping[str, Any]) -> list[Source]:
-        """Return the sources with newer tables in place of those of the fit."""
-        titles = [source.link.title for source in self._sources]
-        for title in links:
+    def _check_tables(self, links: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Refuse tables of unknown links, and ask for those that the model does not hold."""
+        tables = {} if links is None else dict(links)
+        titles = [link.title for link in all_links(source.link for source in self._sources)]
+        for title in tables:
             if title not in titles:
                 listed = ", ".join(map(repr, dict.fromkeys(titles))) or "none"
                 raise ValueError(f"links has a table for {title!r}, but the links are: {listed}.")
-        sources = []
-        for source in self._sources:
-            link, table = source.link, links.get(source.link.title)
-            if table is None or source.of_target:
-                sources.append(source)
-            else:
-                rows = read_rows(link, as_frame(table, link.title), source.linked.schema)
-                sources.append(Source(link, rows))
-        return sources
+        missing: dict[str, None] = {}
+        for at in self._sources_used():
+            if at not in self._statistics or self._sources[at].link.title in tables:
+                missing.update(dict.fromkeys(self._sources[at].missing(tables)))
+        if missing:
+            listed = ", ".join(f"{title!r}: …" for title in missing)
+            used = [self._sources[at] for at in self._sources_used()]
+            earlier = {name for one in used if one.target is not None for name in one.target.names}
+            columns = ", ".join(map(repr, sorted(earlier)))
+            more = f", with earlier targets in the column {columns}" if earlier else ""
+            raise ValueError(
+                f"The model does not hold the linked rows of {', '.join(map(repr, missing))}: pass "
+                f"transform(X, links={{{listed}}}){more}, or fit with store_links=True."
+            )
+        return tables
+
+    def _sources_used(self) -> list[int]:
+        """Return the sources that some feature is computed from."""
+        return sorted(set(self._feature_sources.tolist()))
+
+    def _compute_features(self, frame: Any, tables: Mapping[str, Any]) -> Numbers:
+        """Return the features over links of the rows of a table."""
+        out = np.empty((len(frame), len(self.features_)))
+        for at in self._sources_used():
+            source = self._sources[at]
+            mine = np.flatnonzero(self._feature_sources == at)
+            newer = any(link.title in tables for link in all_links([source.link]))
+            if at in self._statistics and not newer:
+                out[:, mine] = self._statistics[at].look_up(frame)
+                continue
+            source = source.reread(tables) if newer else source
+            seen = source.see(frame, self.as_of, training=False)
+            found = [_Found(self.features_[k], 0, 0.0) for k in mine]
+            out[:, mine] = _compute(found, [source], {0: seen})
+        return out
+
+    def _stored_attributes(self) -> dict[str, Any]:
+        """Return what a model file holds besides the parameters."""
+        stored = dict(vars(self))
+        if "_sources" in stored and not self.store_links:
+            stored["_sources"] = [source.without_rows() for source in self._sources]
+        return stored
 
     def _finish(self, matrix: Numbers) -> Numbers:
         """Fill undefined values, unless they are to be kept."""
@@ -573,9 +683,31 @@ def _compute(
     for place in sorted(places, key=lambda k: _by_value((chosen[k].source, chosen[k].feature))):
         found = chosen[place]
         if found.source not in values:
-            values[found.source] = LinkValues(sources[found.source].linked, seen[found.source])
+            values[found.source] = LinkValues(sources[found.source].rows, seen[found.source])
         out[:, place] = values[found.source].compute(found.feature)
     return out
+
+
+def _several(n_parts: int) -> TargetColumns:
+    """Return what numbers or labels are called."""
+    names = (TARGET,) if n_parts == 1 else tuple(f"{TARGET} {k}" for k in range(n_parts))
+    return TargetColumns(names, names, None)
+
+
+def _draw_parts(n_rows: int, n_parts: int, labels: Any, rng: Any) -> npt.NDArray[np.int64]:
+    """Return a part for each row, by chance; rows with one label are in one part."""
+    if labels is None:
+        return np.asarray(rng.permutation(n_rows) % n_parts, dtype=np.int64)
+    _, codes = np.unique(labels, return_inverse=True)
+    drawn = rng.permutation(int(codes.max(initial=-1)) + 1) % n_parts
+    return np.asarray(drawn[codes], dtype=np.int64)
+
+
+def _draw_half(n_rows: int, labels: Any, rng: Any) -> npt.NDArray[np.bool_]:
+    """Return half of the rows, by chance; rows with one label are on one side."""
+    if labels is None:
+        return np.asarray(rng.permutation(n_rows) < n_rows // 2)
+    return _draw_parts(n_rows, 2, labels, rng) == 0
 
 
 def _by_value(candidate: tuple[int, LinkFeature]) -> tuple[int, str, str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isnan, prod
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -14,153 +13,72 @@ from numpy.typing import NDArray
 
 from featurewright.engine.ranges import find_before
 from featurewright.expressions import Domain
-from featurewright.tables import EncodedTable, Schema, encode, learn_schema
+from featurewright.relations.keys import KeyIndex, Numbers, Places
+from featurewright.tables import Schema, encode, learn_schema
 from featurewright.tables.dates import DAY, TimeKind, read_seconds, time_kind
 
-Numbers = NDArray[np.float64]
-Places = NDArray[np.int64]
-KeyValues = NDArray[Any] | list[Any]
-Levels = NDArray[Any] | dict[Any, int]
-
-NO_KEY = -1
 _ID_NAME = re.compile(r"(^|[^a-zA-Z])(id|key|code)$|(?<=[a-z0-9])(Id|ID|Key|Code)$")
 _MAX_LABEL_SHARE = 0.5  # of the rows, that may have a label of their own
 _MANY_LABELS = 100  # below which labels are kept whatever their share
 
 
 @dataclass(frozen=True, eq=False)
-class KeyIndex:
-    """The keys that linked rows have.
+class Times:
+    """When rows became known.
 
     Parameters
     ----------
-    levels : tuple of dict or ndarray
-        For each key column its values: numbers sorted, others with their places.
-    combined : ndarray
-        The combinations of places that occur, each as one number, sorted.
-    kinds : tuple of str
-        What the values of each key column are, in a word.
-
-    Examples
-    --------
-    >>> index, codes = learn_keys([["b", "a", None, "b"]], ["key"])
-    >>> codes.tolist(), index.find([["a", "c"]], ["key"]).tolist()
-    ([1, 0, -1, 1], [0, -1])
+    values : ndarray
+        Days, or numbers of the table's own unit; NaN is missing.
+    has_dates : bool
+        Whether they are dates.
+    zoned : bool
+        Whether they have a time zone.
     """
 
-    levels: tuple[Levels, ...]
-    combined: Places
-    kinds: tuple[str, ...]
+    values: Numbers
+    has_dates: bool
+    zoned: bool
 
-    def find(self, columns: Sequence[KeyValues], names: Sequence[str]) -> Places:
-        """Return the number of each row's key; -1 where no linked row has it, or it is missing."""
-        for values, kind, name in zip(columns, self.kinds, names, strict=True):
-            found = _kind_of(values)
-            if found and kind and found != kind:
-                raise TypeError(
-                    f"Key {name!r} holds {found} here, but {kind} in the linked table: convert one "
-                    "of them, so that keys can be equal."
-                )
-        wide, known = _combine(self.levels, columns)
-        if not len(self.combined):
-            return np.full(len(wide), NO_KEY)
-        at = np.minimum(np.searchsorted(self.combined, wide), len(self.combined) - 1)
-        return np.where(known & (self.combined[at] == wide), at, NO_KEY)
-
-
-def learn_keys(columns: Sequence[KeyValues], names: Sequence[str]) -> tuple[KeyIndex, Places]:
-    """Return the keys of linked rows, numbered in increasing order, and each row's number."""
-    levels = tuple(map(_learn_levels, columns))
-    if prod(max(1, len(own)) for own in levels) > 2**62:
-        raise ValueError(
-            f"The keys {', '.join(map(repr, names))} have too many combinations to number: join "
-            "them into one column first."
-        )
-    wide, known = _combine(levels, columns)
-    combined = np.unique(wide[known])
-    codes = np.where(known, np.searchsorted(combined, wide), NO_KEY)
-    return KeyIndex(levels, combined, tuple(map(_kind_of, columns))), codes
-
-
-def _combine(
-    levels: Sequence[Levels], columns: Sequence[KeyValues]
-) -> tuple[Places, NDArray[np.bool_]]:
-    """Return one number for the places of all key columns, and where all of them are known."""
-    wide = np.zeros(len(columns[0]), np.int64)
-    known = np.ones(len(columns[0]), bool)
-    for own, values in zip(levels, columns, strict=True):
-        places = _places(own, values)
-        known &= places >= 0
-        wide = wide * max(1, len(own)) + places
-    return wide, known
-
-
-def _learn_levels(values: KeyValues) -> Levels:
-    """Return the distinct values of a key, sorted; missing ones are none."""
-    if isinstance(values, np.ndarray):
-        return np.unique(values[~np.isnan(values)])
-    distinct = {value for value in values if value is not None}
-    listed = sorted(distinct, key=lambda value: (type(value).__name__, value))
-    return {value: place for place, value in enumerate(listed)}
-
-
-def _places(levels: Levels, values: KeyValues) -> Places:
-    """Return the place of each value among the levels; -1 for others."""
-    if isinstance(levels, dict):
-        get = levels.get if not isinstance(values, np.ndarray) else {}.get
-        return np.fromiter((get(value, NO_KEY) for value in values), np.int64, len(values))
-    if not isinstance(values, np.ndarray) or not len(levels):  # all of either are missing
-        return np.full(len(values), NO_KEY)
-    at = np.minimum(np.searchsorted(levels, values), len(levels) - 1)
-    return np.where(levels[at] == values, at, NO_KEY)
-
-
-def _kind_of(values: KeyValues) -> str:
-    """Return what the values of a key are, in a word for errors; "" where all are missing."""
-    if isinstance(values, np.ndarray):
-        return "numbers"
-    texts = {isinstance(value, str) for value in values if value is not None}
-    return " and ".join("text" if is_text else "times" for is_text in sorted(texts))
-
-
-def read_keys(frame: nw.DataFrame[Any], names: Sequence[str], owner: str) -> list[KeyValues]:
-    """Return key columns: arrays of numbers with NaN, or lists with None, where one is missing."""
-    found: list[KeyValues] = []
-    for name in names:
-        if name not in frame.columns:
-            raise ValueError(
-                f"{owner} has no column {name!r} to link on; its columns are "
-                f"{', '.join(map(repr, frame.columns[:20]))}."
+    def check_like(self, has_dates: bool, zoned: bool, here: str, there: str) -> None:
+        """Refuse times that cannot be compared with others."""
+        if np.isnan(self.values).all():
+            return
+        if self.has_dates != has_dates:
+            kinds = {True: "dates", False: "numbers"}
+            raise TypeError(
+                f"{here} holds {kinds[self.has_dates]}, but the times of {there} are "
+                f"{kinds[has_dates]}: convert one of them."
             )
-        series = frame[name]
-        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
-            if series.null_count() or not series.dtype.is_integer():
-                series = series.cast(nw.Float64)
-            found.append(np.asarray(series.to_numpy()))
-            continue
-        values = series.to_list()
-        found.append([None if isinstance(v, float) and isnan(v) else v for v in values])
-    return found
+        if self.zoned != zoned:
+            which = {True: "a time zone", False: "no time zone"}
+            raise TypeError(
+                f"{here} has {which[self.zoned]}, but the times of {there} have "
+                f"{which[zoned]}: convert one of them."
+            )
 
 
-def read_times(frame: nw.DataFrame[Any], name: str, owner: str) -> tuple[Numbers, bool, bool]:
-    """Return a column of times as days or numbers, whether they are dates, and whether zoned."""
+def read_times(frame: nw.DataFrame[Any], name: str, owner: str) -> Times:
+    """Return a column of times."""
     if name not in frame.columns:
         raise ValueError(f"{owner} has no column {name!r} to take times from.")
     series = frame[name]
     zoned = getattr(series.dtype, "time_zone", None) is not None
+    if series.null_count() == len(series):
+        return Times(np.full(len(series), np.nan), False, False)
     if series.dtype.is_numeric():
-        return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64), False, False
+        numbers = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        return Times(numbers, False, False)
     kind = time_kind(series)
-    if kind is None or not kind.is_date:
+    if kind is not TimeKind.DATE:  # other ways to write dates may be read in two ways
         raise TypeError(
-            f"Column {name!r} of {owner} has the dtype {series.dtype}, but times are dates or "
-            "numbers: convert it first."
+            f"Column {name!r} of {owner} has the dtype {series.dtype}, but times are dates, text "
+            "such as '2024-12-31', or numbers: convert it first."
         )
     if zoned:
         # Instants are compared, whatever the zones they are written in.
         series = series.dt.convert_time_zone("UTC")
-    return read_seconds(name, series, TimeKind.DATE if kind is None else kind) / DAY, True, zoned
+    return Times(read_seconds(name, series, kind) / DAY, True, zoned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,9 +122,14 @@ class LinkedRows:
         """Number of rows."""
         return len(self.matrix)
 
-    def table(self) -> EncodedTable:
-        """Return the rows as a table."""
-        return EncodedTable(self.matrix, self.schema)
+    @cached_property
+    def first_alike(self) -> Places:
+        """The first row of the key and time that each row has."""
+        assert self.times is not None
+        new = np.ones(self.n_rows, bool)
+        new[1:] = self.times[1:] != self.times[:-1]
+        new[self.offsets[:-1][np.diff(self.offsets) > 0]] = True
+        return np.maximum.accumulate(np.where(new, np.arange(self.n_rows), 0))
 
     def of_keys(self, keys: Places) -> tuple[LinkedRows, Places]:
         """Return the rows of some keys alone, and the numbers of the keys among these."""
@@ -249,79 +172,132 @@ def sort_rows(
     schema: Schema,
     matrix: Numbers,
     keys: tuple[KeyIndex, Places],
-    times: tuple[Numbers, bool, bool] | None,
+    times: Times | None,
 ) -> LinkedRows:
-    """Return encoded rows sorted by key and time; rows without a key or a time are left out."""
+    """Return encoded rows sorted by key and time; rows without a key or a time are left out.
+
+    The matrix may be overwritten. The order in which rows were given does not matter: those of one
+    key and time are in an order that follows from their values.
+    """
     index, codes = keys
     seen = codes >= 0
-    when = None
-    if times is not None:
-        when = times[0]
+    when = None if times is None else times.values
+    if when is not None:
         seen = seen & np.isfinite(when)
     rows = np.flatnonzero(seen)
     by_time = rows if when is None else rows[np.argsort(when[rows], kind="stable")]
     order = by_time[np.argsort(codes[by_time], kind="stable")]
+    same = codes[order[1:]] == codes[order[:-1]]
+    if when is not None:
+        same &= when[order[1:]] == when[order[:-1]]
+    order = _settle_ties(order, same, matrix)
     place = np.full(len(codes), -1, np.int64)
     place[order] = np.arange(len(order))
-    counts = np.bincount(codes[order], minlength=len(index.combined))
+    counts = np.bincount(codes[order], minlength=index.n_keys)
+    matrix = np.asfortranarray(matrix, dtype=np.float64)
+    for column in matrix.T:  # one after the other: a table has room in memory once, not twice
+        column[: len(order)] = column[order]
     return LinkedRows(
         title,
         schema,
-        np.asfortranarray(matrix[order], dtype=np.float64),
+        matrix[: len(order)],
         index,
         np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         None if when is None else np.ascontiguousarray(when[order]),
-        times is not None and times[1],
-        times is not None and times[2],
+        times is not None and times.has_dates,
+        times is not None and times.zoned,
         place,
     )
 
 
-def encode_columns(
-    frame: nw.DataFrame[Any],
-    leave_out: set[str],
-    schema: Schema | None = None,
-    *,
-    for_values: bool = False,
-) -> tuple[Numbers, Schema]:
-    """Return the columns of a frame as numbers: dates are days, labels are codes.
+def _settle_ties(order: Places, same: NDArray[np.bool_], matrix: Numbers) -> Places:
+    """Return rows with those that are equal to the one before in order of a hash of their values.
+
+    `same` says of each row but the first whether it has the key and time of the row before.
+    """
+    if not same.any():
+        return order
+    tied = np.zeros(len(order), bool)
+    tied[1:] |= same
+    tied[:-1] |= same
+    places = np.flatnonzero(tied)
+    stretch = np.cumsum(np.concatenate([[True], ~same]))[places]
+    rows = order[places]
+    mixed = np.zeros(len(rows), np.uint64)
+    for column in matrix.T:
+        values = column[rows] + 0.0  # -0 is 0
+        values[np.isnan(values)] = np.nan  # there are many NaN
+        bits = values.view(np.uint64)
+        mixed = (mixed ^ (bits + (bits >> np.uint64(29)))) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(32)
+    settled = order.copy()
+    settled[places] = rows[np.lexsort((mixed, stretch))]
+    return settled
+
+
+@dataclass(frozen=True, eq=False)
+class TableLayout:
+    """How the columns of a table are read.
+
+    Parameters
+    ----------
+    schema : Schema
+        Names, domains and levels of the columns that are read.
+    dates : dict of str to TimeKind
+        The columns of dates, and how they are written.
+    """
+
+    schema: Schema
+    dates: dict[str, TimeKind]
+
+
+def learn_layout(
+    frame: nw.DataFrame[Any], leave_out: set[str], *, for_values: bool = False
+) -> TableLayout:
+    """Return how the columns of a frame are read.
 
     Where the columns are values of linked rows, whole numbers whose name says that they identify
     something are labels, and labels that hardly ever come twice are left out.
     """
-    if schema is None:
-        names = [name for name in frame.columns if name not in leave_out]
-        dates = {n for n in names if (kind := time_kind(frame[n])) is not None and kind.is_date}
-        plain = [name for name in names if name not in dates]
-        learned = None if not plain else learn_schema(frame.select(plain).to_native())
-        kept, domains, levels = [], [], []
-        for name in names:
-            at = plain.index(name) if name in plain else None
-            domain = Domain.REAL if at is None or learned is None else Domain(learned.domains[at])
-            level = None if at is None or learned is None else learned.levels[at]
-            if for_values and at is not None and frame[name].dtype.is_integer() and _is_id(name):
+    names = [name for name in frame.columns if name not in leave_out]
+    kinds = {name: time_kind(frame[name]) for name in names}
+    dates = {name: kind for name, kind in kinds.items() if kind is not None and kind.is_date}
+    plain = [name for name in names if name not in dates]
+    learned = None if not plain else learn_schema(frame.select(plain).to_native())
+    kept, domains, levels = [], [], []
+    for name in names:
+        domain, level = Domain.REAL, None
+        if learned is not None and name not in dates:
+            at = plain.index(name)
+            domain, level = Domain(learned.domains[at]), learned.levels[at]
+            if for_values and frame[name].dtype.is_integer() and _is_id(name):
                 # The numbers of identifiers say nothing, but equal ones do.
                 found = [int(v) for v in frame[name].drop_nulls().unique().sort().to_list()]
-                domain, level = Domain.CATEGORY, tuple(found)
-            many = max(_MANY_LABELS, _MAX_LABEL_SHARE * len(frame))
-            if for_values and level is not None and len(level) > many:
-                continue
-            kept.append(name)
-            domains.append(domain)
-            levels.append(level)
-        schema = Schema(tuple(kept), True, np.array(domains, np.int8), tuple(levels))
-    out = np.empty((len(frame), schema.n_columns))
+                domain, level = (Domain.CATEGORY, tuple(found)) if found else (domain, level)
+        many = max(_MANY_LABELS, _MAX_LABEL_SHARE * len(frame))
+        if for_values and level is not None and len(level) > many:
+            continue
+        kept.append(name)
+        domains.append(domain)
+        levels.append(level)
+    schema = Schema(tuple(kept), True, np.array(domains, np.int8), tuple(levels))
+    return TableLayout(schema, {name: dates[name] for name in kept if name in dates})
+
+
+def encode_columns(frame: nw.DataFrame[Any], layout: TableLayout, owner: str) -> Numbers:
+    """Return the columns of a frame as numbers: dates are days, labels are codes."""
+    schema = layout.schema
+    out = np.empty((len(frame), schema.n_columns), order="F")
     for at, name in enumerate(schema.names):
         if name not in frame.columns:
-            raise ValueError(f"Column {name!r} of the linked table of the fit is missing: add it.")
+            raise ValueError(f"{owner} lacks the column {name!r} that it had in the fit: add it.")
         series = frame[name]
-        kind = time_kind(series) if schema.domains[at] == Domain.REAL else None
-        if kind is not None and kind.is_date:
-            out[:, at] = read_seconds(name, series, kind) / DAY
+        if name in layout.dates:
+            out[:, at] = read_seconds(name, series, layout.dates[name]) / DAY
             continue
         alone = Schema((name,), True, schema.domains[at : at + 1], (schema.levels[at],))
         out[:, at] = encode(alone, frame.select([name]).to_native())[:, 0]
-    return out, schema
+    return out
 
 
 def _is_id(name: str) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+from featurewright.estimators.parameters import number
 
 
 class LinkKind(Enum):
@@ -54,9 +56,14 @@ class Link:
     on: Any
     time: str | None = None
     name: str | None = None
-    links: Iterable[Link] = ()
+    links: tuple[Link, ...] | list[Link] = ()
     kind: LinkKind = LinkKind.TABLE
     target_delay: float | None = None
+
+    def __post_init__(self) -> None:
+        """Keep nested links as a tuple: a generator could be read once."""
+        if isinstance(self.links, list):
+            object.__setattr__(self, "links", tuple(self.links))
 
     @classmethod
     def history(
@@ -89,11 +96,12 @@ class Link:
         return cls(None, on, time, name, (), LinkKind.HISTORY, target_delay)
 
     @classmethod
-    def group(cls, *, on: Any, name: str | None = None) -> Link:
+    def group(cls, *, on: Any, name: str | None = None, target_delay: float = 0.0) -> Link:
         """Link each row to the other rows of the training table with the same key.
 
         Features are statistics of the columns of these rows, the row itself left out, and the mean
-        target of the group, out of fold for training rows.
+        target of the group, out of fold for training rows. With ``RelationalFeatures(as_of=...)``
+        both are those of earlier rows alone.
 
         Parameters
         ----------
@@ -101,13 +109,16 @@ class Link:
             The key.
         name : str, optional
             How features call the rows; "same" and the key by default.
+        target_delay : float, default=0.0
+            With times, the days (or units of a time that is a number) after which the target of an
+            earlier row is known.
 
         Returns
         -------
         Link
             The link.
         """
-        return cls(None, on, None, name, (), LinkKind.GROUP)
+        return cls(None, on, None, name, (), LinkKind.GROUP, target_delay)
 
     @property
     def title(self) -> str:
@@ -150,7 +161,7 @@ class Link:
         parts = [f"name={self.title!r}", f"on={self.on!r}"]
         if self.time is not None:
             parts.append(f"time={self.time!r}")
-        if self.target_delay is not None:
+        if self.target_delay is not None and (self.kind is LinkKind.HISTORY or self.target_delay):
             parts.append(f"target_delay={self.target_delay!r}")
         if hasattr(self.table, "__len__"):
             parts.append(f"{len(self.table):,} rows")
@@ -163,8 +174,26 @@ def _is_pair(value: Any) -> bool:
     return two and all(isinstance(name, str) for name in value)
 
 
+def all_links(links: Iterable[Link]) -> Iterator[Link]:
+    """Go through links and those below them."""
+    for link in links:
+        yield link
+        yield from all_links(link.links)
+
+
 def check_links(name: str, links: Any) -> None:
     """Refuse what is no list of links with different names."""
+    _check_list(name, links)
+    titles = [link.title for link in all_links(links)]
+    for title in titles:
+        if titles.count(title) > 1:
+            raise ValueError(
+                f"Two links are called {title!r}: give each a name of its own (name=…)."
+            )
+
+
+def _check_list(name: str, links: Any) -> None:
+    """Refuse what is no list of links that make sense by themselves."""
     if isinstance(links, Link) or not isinstance(links, list | tuple):
         raise ValueError(
             f"{name}={links!r} must be a list of Link, such as [Link(table, on='key')]."
@@ -173,10 +202,15 @@ def check_links(name: str, links: Any) -> None:
         if not isinstance(link, Link):
             raise ValueError(f"{name} holds {link!r}, but every entry must be a Link.")
         _ = link.keys  # raises where `on` makes no sense
-        check_links("links", list(link.links))
-    titles = [link.title for link in links]
-    for title in titles:
-        if titles.count(title) > 1:
-            raise ValueError(
-                f"Two links are called {title!r}: give each a name of its own (name=…)."
-            )
+        for what, value in (("time", link.time), ("name", link.name)):
+            if value is not None and not isinstance(value, str):
+                raise ValueError(f"{what}={value!r} of link {link.title!r} must be a text.")
+        if link.target_delay is not None:
+            number(f"target_delay of link {link.title!r}", link.target_delay, least=0.0)
+        _check_list(f"links of link {link.title!r}", link.links)
+        for nested in link.links:
+            if nested.kind is not LinkKind.TABLE:
+                raise ValueError(
+                    f"Link {nested.title!r} below link {link.title!r} is a {nested.kind.value}, "
+                    "but only links to other tables nest: make it a link of the table itself."
+                )

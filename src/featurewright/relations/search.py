@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from featurewright.expressions import Call, Column, Domain, Expression, get_operator
 from featurewright.relations.aggregates import AGGREGATES, Condition, LinkFeature, Window
-from featurewright.relations.linked import LinkedRows, Numbers
+from featurewright.relations.keys import Numbers
+from featurewright.relations.linked import LinkedRows
 from featurewright.relations.sources import Source
 
 N_BINS = 8
@@ -54,7 +55,7 @@ def base_candidates(
     source: Source, aggregates: Sequence[str], windows: Sequence[Window]
 ) -> list[LinkFeature]:
     """Return every aggregate of every column in every window."""
-    linked = source.linked
+    linked = source.rows
     schema = linked.schema
     numbers: list[Column] = []
     categories: list[Column] = []
@@ -62,7 +63,7 @@ def base_candidates(
         column = Column(at, name, Domain.REAL)
         (categories if domain == Domain.CATEGORY else numbers).append(column)
     values: dict[str, Iterable[Column | None]] = {
-        "rows": [] if source.of_target else [None],
+        "rows": [] if source.target is not None else [None],
         "number": numbers,
         "category": categories,
     }
@@ -116,7 +117,7 @@ def refined(
     feature: LinkFeature, source: Source, conditions: Sequence[Condition], shares: bool
 ) -> list[LinkFeature]:
     """Return variants of a feature: under a condition, and of values that join two columns."""
-    schema = source.linked.schema
+    schema = source.layout.schema
     numbers = [
         Column(int(at), schema.names[at], Domain.REAL)
         for at in np.flatnonzero(schema.domains != Domain.CATEGORY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,27 +10,57 @@ import narwhals as nw
 import numpy as np
 
 from featurewright.expressions import Column, Domain
-from featurewright.relations.aggregates import (
-    LinkFeature,
-    LinkValues,
-    SeenRows,
-)
+from featurewright.relations.aggregates import AGGREGATES, LinkFeature, LinkValues, SeenRows
+from featurewright.relations.keys import Numbers, learn_keys, read_keys
 from featurewright.relations.linked import (
-    KeyIndex,
     LinkedRows,
-    Numbers,
-    Places,
+    TableLayout,
+    Times,
     encode_columns,
-    learn_keys,
-    read_keys,
+    learn_layout,
     read_times,
     sort_rows,
 )
-from featurewright.relations.links import Link, LinkKind
+from featurewright.relations.links import Link, LinkKind, all_links
+from featurewright.relations.targets import TARGET, TargetColumns, known_from
 from featurewright.tables import Schema
 
-TARGET = "target"  # the column of the target in a table's own history
-_NESTED = ("sum", "mean", "min", "max")  # of the rows of a nested link, for each linked row
+_NESTED = ("sum", "mean", "min", "max", "last")  # of the rows of a nested link
+
+
+@dataclass(frozen=True, eq=False)
+class LinkLayout:
+    """How the rows of a link are read: their own columns, and those of links below.
+
+    Parameters
+    ----------
+    table : TableLayout
+        The columns of the linked table itself.
+    nested : tuple of NestedLayout
+        What each nested link adds.
+    schema : Schema
+        All columns: those of the table, then those of nested links.
+    """
+
+    table: TableLayout
+    nested: tuple[NestedLayout, ...]
+    schema: Schema
+
+
+@dataclass(frozen=True, eq=False)
+class NestedLayout:
+    """What a nested link adds to the rows above it.
+
+    Parameters
+    ----------
+    rows : LinkLayout
+        How its rows are read.
+    features : tuple of LinkFeature or None
+        What is computed of its rows; None looks columns up, one row for each key.
+    """
+
+    rows: LinkLayout
+    features: tuple[LinkFeature, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,69 +70,146 @@ class Source:
     Parameters
     ----------
     link : Link
-        Its declaration.
-    linked : LinkedRows
-        The linked rows.
-    of_target : bool
-        Whether the rows hold the targets of earlier rows, known from a later time on.
+        Its declaration; a group has the time of its rows here.
+    layout : LinkLayout
+        How its rows are read.
+    linked : LinkedRows or None
+        The rows; None where they are not kept.
+    target : TargetColumns or None
+        How targets of earlier rows are read, where the rows hold these.
     """
 
     link: Link
-    linked: LinkedRows
-    of_target: bool = False
+    layout: LinkLayout
+    linked: LinkedRows | None
+    target: TargetColumns | None = None
+
+    @property
+    def rows(self) -> LinkedRows:
+        """The linked rows, where there are any."""
+        assert self.linked is not None
+        return self.linked
 
     @property
     def is_group(self) -> bool:
         """Whether a row may see itself among the linked rows, and must not."""
-        return self.link.kind is LinkKind.GROUP
+        return self.link.kind is LinkKind.GROUP and self.link.time is None
 
     def see(self, frame: nw.DataFrame[Any], as_of: str | None, *, training: bool) -> SeenRows:
         """Return what the rows of a table see."""
         here = [name for name, _ in self.link.keys]
-        keys = self.linked.index.find(read_keys(frame, here, "X"), here)
+        keys = self.rows.index.find(read_keys(frame, here, "X"), here)
         until = self._until(frame, as_of)
-        starts, ends = self.linked.spans(keys, until)
-        own = self.linked.place if training and self.is_group else None
+        starts, ends = self.rows.spans(keys, until)
+        own = self.rows.place if training and self.is_group else None
         return SeenRows(keys, starts, ends, until, own)
 
     def _until(self, frame: nw.DataFrame[Any], as_of: str | None) -> Numbers | None:
         """Return the time of each row, up to which linked rows are known; None without times."""
-        if self.linked.times is None:
+        rows = self.rows
+        if rows.times is None:
             return None
-        column = self.link.time if self.link.kind is LinkKind.HISTORY else as_of
+        column = as_of if self.link.kind is LinkKind.TABLE else self.link.time
         if column is None:
             raise ValueError(
                 f"Link {self.link.title!r} has the time {self.link.time!r}, but as_of is None: "
                 "name the column of X that says at which time each row is predicted (as_of=…)."
             )
-        until, has_dates, zoned = read_times(frame, column, "X")
-        if has_dates != self.linked.has_dates:
-            kinds = {True: "dates", False: "numbers"}
-            raise TypeError(
-                f"Column {column!r} of X holds {kinds[has_dates]}, but the times of link "
-                f"{self.link.title!r} are {kinds[self.linked.has_dates]}: convert one of them."
+        until = read_times(frame, column, "X")
+        if rows.n_rows:
+            until.check_like(
+                rows.has_dates, rows.zoned, f"Column {column!r} of X", f"link {self.link.title!r}"
             )
-        if zoned != self.linked.zoned:
-            which = {True: "a time zone", False: "no time zone"}
-            raise TypeError(
-                f"Column {column!r} of X has {which[zoned]}, but the times of link "
-                f"{self.link.title!r} have {which[self.linked.zoned]}: convert one of them."
-            )
-        # A target is known from its time on; linked rows only before the row's time.
-        return np.nextafter(until, np.inf) if self.of_target else until
+        # A target is known from its time on; other linked rows only before the row's time.
+        return until.values if self.target is None else np.nextafter(until.values, np.inf)
+
+    def without_rows(self) -> Source:
+        """Return what was learned, without the rows."""
+        return replace(self, linked=None)
+
+    def reread(self, tables: Mapping[str, Any]) -> Source:
+        """Return the source with newer tables, for itself or for links below it."""
+        link = self.link
+        own = tables.get(link.title)
+        if self.target is None:
+            frame = as_frame(link.table if own is None else own, link.title)
+            return replace(self, linked=_read(link, frame, tables, self.layout))
+        frame = as_frame(own, link.title)
+        if any(name not in frame.columns for name in self.target.names):
+            return self  # earlier targets are still those of the fit
+        rows = target_rows(link, frame, self.target.read(frame), self.target)
+        return replace(self, linked=rows)
+
+    def missing(self, tables: Mapping[str, Any]) -> list[str]:
+        """Return the links whose tables have to be given, since they are not kept."""
+        given = [one.title for one in all_links([self.link]) if one.title in tables]
+        if self.linked is not None and not given:
+            return []
+        if self.target is not None:
+            if self.linked is not None:
+                return []
+            frame = tables.get(self.link.title)
+            columns = [] if frame is None else as_frame(frame, self.link.title).columns
+            lacking = any(name not in columns for name in self.target.names)
+            return [self.link.title] if lacking else []
+        # Rows of the table's own history and groups are not in the link.
+        return [
+            one.title
+            for one in all_links([self.link])
+            if one.title not in tables and one.table is None
+        ]
 
 
-def learn_sources(links: Any, frame: nw.DataFrame[Any], target: Numbers | None) -> list[Source]:
+def learn_sources(
+    links: Sequence[Link],
+    frame: nw.DataFrame[Any],
+    target: Numbers,
+    columns: TargetColumns,
+    *,
+    as_of: str | None,
+    max_order: int,
+) -> list[Source]:
     """Read the links of a training table; `target` has one column for each of its parts."""
     sources = []
     for link in links:
-        if link.kind is LinkKind.TABLE:
-            sources.append(Source(link, read_rows(link, as_frame(link.table, link.title))))
-            continue
-        sources.append(Source(link, read_rows(link, frame)))
-        if link.target_delay is not None and target is not None:
-            sources.append(_target_history(link, frame, target))
+        sources.append(_learn_rows(link, frame, as_of, max_order))
+        if link.kind is LinkKind.HISTORY and link.target_delay is not None:
+            for name in columns.names:
+                if name in frame.columns:
+                    raise ValueError(
+                        f"X has a column {name!r}, which is how the targets of earlier rows are "
+                        "called: rename it, or leave it out."
+                    )
+            rows = target_rows(link, frame, target, columns)
+            layout = LinkLayout(TableLayout(rows.schema, {}), (), rows.schema)
+            sources.append(Source(link, layout, rows, columns))
     return sources
+
+
+def _learn_rows(link: Link, frame: nw.DataFrame[Any], as_of: str | None, max_order: int) -> Source:
+    """Return a link with its rows, those of the training table where it has no other."""
+    if isinstance(link.table, Source):  # of `read_links`
+        return link.table
+    if link.kind is LinkKind.TABLE:
+        return learn_source(link, as_frame(link.table, link.title), max_order)
+    timed = replace(link, time=as_of) if link.kind is LinkKind.GROUP else link
+    return learn_source(timed, frame, max_order)
+
+
+def read_links(
+    links: Sequence[Link], frame: nw.DataFrame[Any], *, as_of: str | None, max_order: int
+) -> list[Link]:
+    """Return links whose rows have been read, for fits on several choices of the rows of a table.
+
+    Earlier rows are those of the whole table: what a row may see of them depends on its time alone.
+    Groups without times have statistics of the training rows, and are read with these.
+    """
+    return [
+        link
+        if link.kind is LinkKind.GROUP and as_of is None
+        else replace(link, table=_learn_rows(link, frame, as_of, max_order))
+        for link in links
+    ]
 
 
 def as_frame(table: Any, title: str) -> nw.DataFrame[Any]:
@@ -114,149 +222,149 @@ def as_frame(table: Any, title: str) -> nw.DataFrame[Any]:
     return nw.from_native(table, eager_only=True)
 
 
-def read_rows(link: Link, frame: nw.DataFrame[Any], schema: Schema | None = None) -> LinkedRows:
-    """Return the rows of a link in order; under the schema of the fit, where there is one."""
-    owner = "X" if link.kind is not LinkKind.TABLE else f"The table of link {link.title!r}"
-    there = [name for _, name in link.keys]
-    keys = read_keys(frame, there, owner)
-    times = None if link.time is None else read_times(frame, link.time, owner)
-    leave_out = {*there, *([link.time] if link.time else [])}
+def _owner(link: Link) -> str:
+    """Return how errors call the table of a link."""
+    return "X" if link.kind is not LinkKind.TABLE else f"The table of link {link.title!r}"
+
+
+def learn_source(link: Link, frame: nw.DataFrame[Any], max_order: int) -> Source:
+    """Return a link with its rows, and how they were read."""
+    layout = _learn_layout(link, frame, max_order)
+    return Source(link, layout, _read(link, frame, {}, layout))
+
+
+def _learn_layout(link: Link, frame: nw.DataFrame[Any], max_order: int) -> LinkLayout:
+    """Learn how the rows of a link are read."""
+    leave_out = {name for _, name in link.keys} | ({link.time} if link.time else set())
     for nested in link.links:
         leave_out |= {name for name, _ in nested.keys}
-    n_own = None
-    if schema is not None:
-        n_own = sum(name in frame.columns and name not in leave_out for name in schema.names)
-        own = Schema(schema.names[:n_own], True, schema.domains[:n_own], schema.levels[:n_own])
-        matrix, _ = encode_columns(frame, leave_out, own)
-        found = schema
-    else:
-        matrix, found = encode_columns(frame, leave_out, for_values=True)
+    table = learn_layout(frame, leave_out, for_values=True)
+    below = []
     for nested in link.links:
-        more, added = _join_nested(link, nested, frame, times)
-        matrix = np.hstack([matrix, more])
-        if schema is None:
-            found = Schema(
-                (*found.names, *added.names),
-                True,
-                np.concatenate([found.domains, added.domains]),
-                (*found.levels, *added.levels),
-            )
-    return sort_rows(link.title, found, matrix, learn_keys(keys, there), times)
+        own = as_frame(nested.table, nested.title)
+        rows = _learn_layout(nested, own, max_order - 1)
+        below.append(_learn_nested(link, nested, own, rows, max_order))
+    return LinkLayout(table, tuple(below), join_schemas(table.schema, link.links, below))
 
 
-def _join_nested(
-    link: Link, nested: Link, frame: nw.DataFrame[Any], times: tuple[Numbers, bool, bool] | None
-) -> tuple[Numbers, Schema]:
-    """Return the columns that a nested link adds to linked rows."""
-    rows = read_rows(nested, as_frame(nested.table, nested.title))
-    here = [name for name, _ in nested.keys]
-    keys = rows.index.find(read_keys(frame, here, f"The table of link {link.title!r}"), here)
-    schema = rows.schema
-    if rows.times is None and int(np.diff(rows.offsets).max(initial=0)) <= 1:  # a look-up
-        place = np.where(keys >= 0, rows.offsets[np.maximum(keys, 0)], 0)
-        looked_up = np.full((len(keys), schema.n_columns), np.nan)
-        if rows.n_rows:
-            looked_up = np.where((keys >= 0)[:, np.newaxis], rows.matrix[place], np.nan)
-        names = tuple(f"{nested.title}.{name}" for name in schema.names)
-        return looked_up, replace(schema, names=names)
-    if rows.times is not None and times is None:
+def _learn_nested(
+    link: Link, nested: Link, frame: nw.DataFrame[Any], rows: LinkLayout, max_order: int
+) -> NestedLayout:
+    """Learn what a nested link adds: looked-up columns, or aggregates of its rows."""
+    there = [name for _, name in nested.keys]
+    _, codes = learn_keys(read_keys(frame, there, _owner(nested)), there)
+    known = codes[codes >= 0]
+    if nested.time is None and len(np.unique(known)) == len(known):
+        return NestedLayout(rows, None)
+    if nested.time is not None and link.time is None:
         raise ValueError(
             f"Link {nested.title!r} has times, but link {link.title!r} above it has none: name its "
             "time too, so that no row sees what came later."
         )
-    # A linked row has what is known at its own time.
-    until = None if rows.times is None or times is None else np.nextafter(times[0], np.inf)
-    values = LinkValues(rows, SeenRows(keys, *rows.spans(keys, until), until))
+    if max_order < 2:
+        return NestedLayout(rows, ())
     features = [LinkFeature(nested.title, "count")]
-    for at in np.flatnonzero(schema.domains != Domain.CATEGORY):
-        column = Column(int(at), schema.names[at], Domain.REAL)
-        features += [LinkFeature(nested.title, aggregate, column) for aggregate in _NESTED]
-    matrix = np.column_stack([values.compute(feature) for feature in features])
-    names = tuple(map(str, features))
-    blank = np.full(len(names), Domain.REAL, np.int8)
-    return matrix, Schema(names, True, blank, (None,) * len(names))
+    names = [name for name in _NESTED if nested.time is not None or not AGGREGATES[name].needs_time]
+    for at in np.flatnonzero(rows.schema.domains != Domain.CATEGORY):
+        column = Column(int(at), rows.schema.names[at], Domain.REAL)
+        features += [LinkFeature(nested.title, name, column) for name in names]
+    return NestedLayout(rows, tuple(features))
 
 
-def _target_history(link: Link, frame: nw.DataFrame[Any], target: Numbers) -> Source:
-    """Return the targets of earlier rows as a source of their own: they are known later."""
+def join_schemas(own: Schema, links: Sequence[Link], below: Sequence[NestedLayout]) -> Schema:
+    """Return all columns: those of a table, then those of nested links, under different names."""
+    names, domains, levels = list(own.names), [*own.domains], [*own.levels]
+    for link, nested in zip(links, below, strict=True):
+        if nested.features is None:
+            schema = nested.rows.schema
+            names += [f"{link.title}.{name}" for name in schema.names]
+            domains += [*schema.domains]
+            levels += [*schema.levels]
+        else:
+            names += [str(feature) for feature in nested.features]
+            domains += [Domain.REAL] * len(nested.features)
+            levels += [None] * len(nested.features)
+    return Schema(unique_names(names), True, np.array(domains, np.int8), tuple(levels))
+
+
+def unique_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names with a number behind those that come a second time."""
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        unique, count = name, 1
+        while unique in taken:
+            count += 1
+            unique = f"{name} ({count})"
+        taken.add(unique)
+        found.append(unique)
+    return tuple(found)
+
+
+def _read(
+    link: Link, frame: nw.DataFrame[Any], tables: Mapping[str, Any], layout: LinkLayout
+) -> LinkedRows:
+    """Return the rows of a link in order; nested tables are newer ones where these are given."""
+    there = [name for _, name in link.keys]
+    keys = learn_keys(read_keys(frame, there, _owner(link)), there)
+    times = None if link.time is None else read_times(frame, link.time, _owner(link))
+    matrix = encode_columns(frame, layout.table, _owner(link))
+    parts = [matrix]
+    for nested, learned in zip(link.links, layout.nested, strict=True):
+        given = tables.get(nested.title)
+        own = as_frame(nested.table if given is None else given, nested.title)
+        rows = _read(nested, own, tables, learned.rows)
+        parts.append(_columns_of(link, nested, rows, learned, frame=frame, times=times))
+    if len(parts) > 1:
+        matrix = np.asfortranarray(np.hstack(parts))
+    return sort_rows(link.title, layout.schema, matrix, keys, times)
+
+
+def _columns_of(
+    link: Link,
+    nested: Link,
+    rows: LinkedRows,
+    learned: NestedLayout,
+    *,
+    frame: nw.DataFrame[Any],
+    times: Times | None,
+) -> Numbers:
+    """Return the columns that a nested link adds to linked rows."""
+    here = [name for name, _ in nested.keys]
+    keys = rows.index.find(read_keys(frame, here, _owner(link)), here)
+    if learned.features is None:
+        if int(np.diff(rows.offsets).max(initial=0)) > 1:
+            raise ValueError(
+                f"Link {nested.title!r} looks up one row for each key, but its table has a key "
+                "twice: leave out all but one."
+            )
+        if not rows.n_rows:
+            return np.full((len(keys), rows.schema.n_columns), np.nan)
+        place = np.where(keys >= 0, rows.offsets[np.maximum(keys, 0)], 0)
+        return np.where((keys >= 0)[:, np.newaxis], rows.matrix[place], np.nan)
+    until = None
+    if rows.times is not None and times is not None:
+        if rows.n_rows:
+            times.check_like(
+                rows.has_dates, rows.zoned, f"Link {link.title!r}", f"link {nested.title!r}"
+            )
+        # A linked row has what is known at its own time.
+        until = np.nextafter(times.values, np.inf)
+    values = LinkValues(rows, SeenRows(keys, *rows.spans(keys, until), until))
+    columns = [values.compute(feature) for feature in learned.features]
+    return np.column_stack(columns) if columns else np.empty((len(keys), 0))
+
+
+def target_rows(
+    link: Link, frame: nw.DataFrame[Any], target: Numbers, columns: TargetColumns
+) -> LinkedRows:
+    """Return the targets of earlier rows as linked rows: they are known later."""
     assert link.time is not None
     assert link.target_delay is not None
-    times, has_dates, zoned = read_times(frame, link.time, "X")
+    times = known_from(read_times(frame, link.time, "X"), link.target_delay)
     n_parts = target.shape[1]
-    names = tuple(TARGET if n_parts == 1 else f"{TARGET} {k}" for k in range(n_parts))
+    names = columns.labels if n_parts > 1 or columns.classes is not None else (TARGET,)
     schema = Schema(names, True, np.full(n_parts, Domain.REAL, np.int8), (None,) * n_parts)
     there = [name for _, name in link.keys]
     keys = learn_keys(read_keys(frame, there, "X"), there)
-    known = (times + link.target_delay, has_dates, zoned)
-    return Source(link, sort_rows(link.title, schema, target, keys, known), of_target=True)
-
-
-@dataclass(frozen=True, eq=False)
-class GroupTarget:
-    """Mean targets of the rows with the same key, shrunk towards the mean of all.
-
-    Parameters
-    ----------
-    link : Link
-        The group.
-    index : KeyIndex
-        The keys.
-    sums, counts : ndarray
-        Sum of the targets of each key, and its rows.
-    mean : ndarray
-        Mean of the targets of all rows.
-    prior : ndarray
-        Rows that the mean of all counts for, by target: the more targets vary within groups
-        rather than between them, the more.
-    """
-
-    link: Link
-    index: KeyIndex
-    sums: Numbers
-    counts: Numbers
-    mean: Numbers
-    prior: Numbers
-
-    def encode(self, frame: nw.DataFrame[Any]) -> Numbers:
-        """Return the mean targets of each row's group; the mean of all where there is no such."""
-        here = [name for name, _ in self.link.keys]
-        return self.of_keys(self.index.find(read_keys(frame, here, "X"), here))
-
-    def of_keys(self, keys: Places) -> Numbers:
-        """Return the mean targets of groups."""
-        at = np.maximum(keys, 0)
-        found = (self.sums + self.prior * self.mean) / (self.counts[:, np.newaxis] + self.prior)
-        return np.where((keys >= 0)[:, np.newaxis], found[at], self.mean)
-
-
-def learn_group_target(link: Link, index: KeyIndex, codes: Places, target: Numbers) -> GroupTarget:
-    """Return the mean targets of groups, learned from some rows."""
-    known = codes >= 0
-    n_keys = len(index.combined)
-    counts = np.bincount(codes[known], minlength=n_keys).astype(np.float64)
-    columns = (np.bincount(codes[known], part[known], minlength=n_keys) for part in target.T)
-    sums = np.column_stack(list(columns)).astype(np.float64)
-    mean = target.mean(axis=0)
-    safe = np.maximum(counts, 1.0)[:, np.newaxis]
-    means = sums / safe
-    total = ((target[known] - mean) ** 2).sum(axis=0)
-    between = (counts[:, np.newaxis] * (means - mean) ** 2).sum(axis=0)
-    n_rows, n_groups = max(1, int(known.sum())), max(1, int((counts > 0).sum()))
-    within = np.maximum(total - between, 0.0) / max(1, n_rows - n_groups)
-    # Method of moments: what the groups' means vary beyond what their rows explain.
-    spread = np.maximum(between - (n_groups - 1) * within, 0.0) / n_rows
-    prior = np.clip(within / np.where(spread > 0, spread, np.inf), 1.0, None)
-    prior = np.where(spread > 0, np.minimum(prior, 1e6), 1e6)
-    return GroupTarget(link, index, sums, counts, mean, prior)
-
-
-def out_of_fold(
-    link: Link, index: KeyIndex, codes: Places, target: Numbers, folds: Places
-) -> Numbers:
-    """Return the mean targets of each row's group over the rows of other folds."""
-    out = np.empty_like(target)
-    for fold in np.unique(folds):
-        inside = folds == fold
-        learned = learn_group_target(link, index, codes[~inside], target[~inside])
-        out[inside] = learned.of_keys(codes[inside])
-    return out
+    return sort_rows(link.title, schema, target.copy(), keys, times)

@@ -17,6 +17,7 @@ from featurewright.cli.options import (
     Keep,
     KeepAll,
     Model,
+    NewerLinks,
     NoHeader,
     Null,
     Out,
@@ -31,6 +32,7 @@ from featurewright.cli.options import (
 TRANSFORM_EXAMPLES = (
     "featurewright transform features.fw new_rows.csv -o features.csv",
     "featurewright transform features.fw big.parquet -o out.parquet --keep customer_id",
+    "featurewright transform features.fw new_rows.csv -o features.csv --link orders=orders.csv",
     "featurewright transform features.fw new_rows.csv -o - | gzip > features.csv.gz",
 )
 PREDICT_EXAMPLES = (
@@ -44,6 +46,7 @@ def transform(
     model: Model,
     table: Table,
     out: Out,
+    link: NewerLinks = None,
     keep: Keep = None,
     keep_all: KeepAll = False,
     null: Null = None,
@@ -59,7 +62,7 @@ def transform(
     """
     from featurewright.cli.applying import features_of
 
-    how = {"keep": keep or (), "keep_all": keep_all, "nulls": null}
+    how = {"keep": keep or (), "keep_all": keep_all, "nulls": null, "link": link or ()}
     reading = {"delimiter": delimiter, "header": not no_header}
     _apply(features_of, (model, table, out), reading, how, predicts=False, quiet=quiet)
 
@@ -70,6 +73,7 @@ def predict(
     table: Table,
     out: Out,
     proba: Annotated[bool, typer.Option("--proba", help="Add class probabilities.")] = False,
+    link: NewerLinks = None,
     keep: Keep = None,
     keep_all: KeepAll = False,
     null: Null = None,
@@ -81,14 +85,14 @@ def predict(
     """Predict the target for the rows of a table, with the model the features were found for."""
     from featurewright.cli.applying import predictions_of
 
-    how = {"keep": keep or (), "keep_all": keep_all, "nulls": null}
+    how = {"keep": keep or (), "keep_all": keep_all, "nulls": null, "link": link or ()}
     reading = {"delimiter": delimiter, "header": not no_header}
     columns_of = partial(predictions_of, probabilities=proba)
     _apply(columns_of, (model, table, out), reading, how, predicts=True, quiet=quiet)
 
 
 def _apply(
-    columns_of: Callable[[Any], Any],
+    columns_of: Callable[[Any, Any], Any],
     paths: tuple[Path, Path, Path],
     reading: dict[str, Any],
     how: dict[str, Any],
@@ -100,18 +104,21 @@ def _apply(
     from featurewright.cli import display
     from featurewright.cli.applying import apply_model
     from featurewright.cli.kinds import NULLS
+    from featurewright.cli.links import check_titles, newer_tables, parse_newer
     from featurewright.cli.sinks import STANDARD_OUTPUT, check_output
     from featurewright.cli.sources import open_table
 
     model, table, out = paths
     check_model_path(model)
+    linked = check_titles(map(parse_newer, how.pop("link")))
     source = open_table(table, **reading)
     if out != STANDARD_OUTPUT:
         check_output(out, table, model)
     if how["nulls"] is None:
         how["nulls"] = NULLS
     fitted = load_model(model, predicts=predicts)
-    compute = columns_of(fitted)
+    newer = newer_tables(fitted, linked, how["nulls"], reading["delimiter"])
+    compute = columns_of(fitted, newer)
     console = error_console()
     watched = console.is_terminal and not quiet
     with console.status("reading …") if watched else nullcontext() as shown:

@@ -42,6 +42,7 @@ EXAMPLES = (
     "featurewright fit wines.csv -t quality --max-formulas 5 --task regression",
     "featurewright fit visits.csv.gz -t returned --groups patient --drop visit_id",
     "featurewright fit sales.csv -t sold --order-by day",
+    "featurewright fit customers.csv -t churned --link orders.csv:on=id,time=date --as-of day",
     "featurewright fit cars.csv -t mpg --out cars.fw --report cars.html --sql cars.sql",
 )
 
@@ -136,6 +137,27 @@ def fit(
             metavar="COLUMN",
         ),
     ] = None,
+    link: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Rows of another table that explain those of the table, by a key: "
+            "orders.csv:on=customer,time=date (on=customer=id where names differ, name=… for a "
+            "name of its own); earlier rows of the table itself: history:on=store,time=day, with "
+            "target_delay=1 also their targets after a day; rows with the same label: "
+            "group:on=district. Repeat it for several.",
+            show_default=False,
+            metavar="FILE:on=KEY,…",
+        ),
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            "--as-of",
+            help="The column with the time at which a row is predicted: it sees linked rows before "
+            "it, and every fold tests on later rows than it learns from.",
+            metavar="COLUMN",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -194,6 +216,8 @@ def fit(
         training_table,
         watching,
     )
+    from featurewright.cli.kinds import NULLS
+    from featurewright.cli.links import make_links, parse_links
     from featurewright.cli.memory import check_memory
     from featurewright.cli.sinks import write_text
     from featurewright.cli.sources import open_table
@@ -201,19 +225,20 @@ def fit(
     outputs = _outputs(table, out, report, sql)
     tried = _methods(methods)
     _check_scoring(scoring)
+    linked = parse_links(link or (), as_of, order_by)
     console = error_console()
     source = open_table(table, delimiter=delimiter, header=not no_header)
     frame, notices = read_table(source, max_rows, seed, null)
     if not quiet:
         tell_encoding(source, console)
     _check_header(frame.columns, target, no_header)
-    training = training_table(frame, target, drop=drop or (), groups=groups, order=order_by)
+    training = training_table(
+        frame, target, drop=drop or (), groups=groups, order=order_by, linked=linked, as_of=as_of
+    )
+    links = make_links(linked, NULLS if null is None else null, delimiter)
     cv: Any = folds
     if order_by is not None:
-        from featurewright.auto.plan import EFFORTS
-
-        n_folds = folds or EFFORTS[effort.value].n_folds
-        cv = later_folds(n_folds, training.X.height, training.most_at_once)
+        cv = later_folds(folds or _n_folds(effort), training.X.height, training.most_at_once)
     training.y = check_target(training.y, task.value)
     if not quiet:
         _tell_table(
@@ -234,6 +259,8 @@ def fit(
             feature_names="short" if short_names else "formula",
             scoring=scoring,
             cv=cv,
+            links=links,
+            as_of=as_of,
             random_state=seed,
             n_jobs=jobs,
         )
@@ -274,6 +301,13 @@ def _outputs(table: Path, *paths: Path | None) -> list[Path]:
         if path.resolve() in {other.resolve() for other in outputs[:number]}:
             raise UserError(f"{path} is named twice: give each output a name of its own.")
     return outputs
+
+
+def _n_folds(effort: Effort) -> int:
+    """Return the folds of an effort."""
+    from featurewright.auto.plan import EFFORTS
+
+    return EFFORTS[effort.value].n_folds
 
 
 def _check_scoring(name: str | None) -> None:

@@ -19,6 +19,7 @@ from featurewright.expressions.opcodes import END, MAX_OPCODE, symbol_opcode, sy
 from featurewright.expressions.operators import MAX_ARITY
 
 if TYPE_CHECKING:
+    from featurewright.auto.links import LinkedColumns
     from featurewright.auto.originals import Originals
     from featurewright.auto.parts import Part
     from featurewright.auto.reading import TableReader
@@ -228,6 +229,20 @@ def check_members(members: Several) -> None:
     demand(
         all_finite(weights) and min(weights) >= 0 and sum(weights) > 0,
         "the votes of an ensemble are not positive numbers",
+    )
+
+
+def check_linked(linked: LinkedColumns) -> None:
+    """Check that columns over links are as many as their places, and that these exist."""
+    from featurewright.relations.copies import link_names
+
+    places = linked.places
+    demand(
+        places.ndim == 1
+        and len(set(places.tolist())) == len(places) == len(link_names(linked.relational))
+        and np.all((places >= 0) & (places < len(linked.names)))
+        and len(set(linked.names)) == len(linked.names),
+        "the columns over links are not those of their table",
     )
 
 

@@ -280,8 +280,34 @@ def recursive_kinds(**own: Any) -> Learned:
     )
 
 
+def relational_kinds() -> Learned:
+    """Return what features over links learn."""
+    from featurewright.relations import LinkFeature
+    from featurewright.relations.keys import KeyTable
+    from featurewright.relations.linked import TableLayout
+    from featurewright.relations.sources import Source
+    from featurewright.relations.targets import EarlierMeans
+
+    return _learned(
+        {
+            "_feature_sources": npt.NDArray[np.int64],
+            "_fill": Floats,
+            "_group_names": list[str],
+            "_groups": list[KeyTable | EarlierMeans],
+            "_layout": TableLayout,
+            "_n_columns": int,
+            "_sources": list[Source],
+            "_statistics": dict[int, KeyTable],
+            "features_": tuple[LinkFeature, ...],
+            "n_candidates_": int,
+            "worth_": Floats,
+        }
+    )
+
+
 def auto_kinds() -> Learned:
     """Return what AutoFeatures learns."""
+    from featurewright.auto.links import LinkedColumns
     from featurewright.auto.originals import Originals, OutputColumn
     from featurewright.auto.parts import Part
     from featurewright.auto.reading import TableReader
@@ -314,6 +340,7 @@ def auto_kinds() -> Learned:
             # Not in files of earlier versions.
             "feature_mapping_": dict[str, str],
             "front_": list[FrontPoint],
+            "linked_": LinkedColumns | None,
             "path_": Part | None,
             "path_stability_": Floats,
             "stability_": Floats,

@@ -33,7 +33,9 @@ from featurewright.export.stored.learned import (
     grown_kinds,
     landmark_kinds,
     recursive_kinds,
+    relational_kinds,
 )
+from featurewright.export.stored.relational import check_relational
 
 ROUTING = "_metadata_request"  # where scikit-learn keeps what is requested
 # They do not say whether an estimator has been fitted.
@@ -513,6 +515,11 @@ def answer(learner: Any, method: str, n_columns: int) -> npt.NDArray[Any]:
 def _check_auto(model: Any) -> None:
     """Check that all columns are computed from the table that is read."""
     reader, schema = model.reader_, model.reader_.schema
+    linked = getattr(model, "linked_", None)
+    if linked is not None:
+        from featurewright.auto.links import wider
+
+        schema = wider(schema, linked.names)
     path = getattr(model, "path_", None)
     originals, parts = model.originals_, model.parts_
     _check_columns(model, reader.names_in)
@@ -531,7 +538,7 @@ def _check_auto(model: Any) -> None:
         "the short names of AutoFeatures are not those of its columns",
     )
     for kind, at, _ in originals.steps:
-        demand(0 <= at < schema.n_columns, "an original column is not one of the table")
+        demand(0 <= at < reader.schema.n_columns, "an original column is not one of the table")
         if kind == "frequency":
             demand(
                 originals.frequencies[at].shape == (len(schema.levels[at] or ()),),
@@ -665,6 +672,9 @@ ESTIMATORS = {
         "featurewright.recursive.members",
         lambda: Learned({"model_": Any, "slope_": float, "offset_": float}, {}),
         _check_calibrated,
+    ),
+    "RelationalFeatures": EstimatorSpec(
+        "featurewright.relations", relational_kinds, check_relational
     ),
     "AutoFeatures": EstimatorSpec("featurewright.auto", auto_kinds, _check_auto),
 }

@@ -24,7 +24,7 @@ from typing import (
 import numpy as np
 import numpy.typing as npt
 
-from featurewright.export.stored import checks
+from featurewright.export.stored import checks, relational
 from featurewright.export.stored.archive import broken
 
 Integers = npt.NDArray[np.int64]
@@ -112,9 +112,30 @@ RECORDS = {
     ),
     "DerivedColumn": RecordSpec("featurewright.auto.reading"),
     "TableReader": RecordSpec("featurewright.auto.reading", checks.check_reader),
+    "LinkedColumns": RecordSpec("featurewright.auto.links", checks.check_linked),
     "OutputColumn": RecordSpec("featurewright.auto.originals"),
     "Originals": RecordSpec("featurewright.auto.originals", checks.check_originals),
     "Part": RecordSpec("featurewright.auto.parts", checks.check_part),
+    "Link": RecordSpec(
+        "featurewright.relations", build=relational.build_link, kinds={"table": None, "on": Any}
+    ),
+    "LinkFeature": RecordSpec("featurewright.relations", relational.check_link_feature),
+    "Condition": RecordSpec("featurewright.relations.aggregates", relational.check_condition),
+    "Window": RecordSpec("featurewright.relations.aggregates", relational.check_window),
+    "KeyIndex": RecordSpec("featurewright.relations.keys", relational.check_index),
+    "KeyTable": RecordSpec("featurewright.relations.keys", relational.check_key_table),
+    "LinkedRows": RecordSpec(
+        "featurewright.relations.linked",
+        relational.check_rows,
+        build=relational.build_rows,
+        kinds={"place": None},
+    ),
+    "TableLayout": RecordSpec("featurewright.relations.linked", relational.check_layout),
+    "NestedLayout": RecordSpec("featurewright.relations.sources"),
+    "LinkLayout": RecordSpec("featurewright.relations.sources"),
+    "Source": RecordSpec("featurewright.relations.sources", relational.check_source),
+    "TargetColumns": RecordSpec("featurewright.relations.targets", relational.check_target),
+    "EarlierMeans": RecordSpec("featurewright.relations.targets", relational.check_earlier_means),
 }
 
 
@@ -152,7 +173,11 @@ def record_name(made: type) -> str | None:
 
 # Enumerations -----------------------------------------------------------------------------------
 
-CHOICES = {"Domain": "featurewright.expressions", "TimeKind": "featurewright.tables.dates"}
+CHOICES = {
+    "Domain": "featurewright.expressions",
+    "TimeKind": "featurewright.tables.dates",
+    "LinkKind": "featurewright.relations.links",
+}
 
 
 @cache

@@ -140,9 +140,11 @@ class Writer:
     def _estimator(self, value: Any, name: str, where: str) -> dict[str, Any]:
         """Describe one of our estimators by its parameters and by what it learned."""
         parameters = value.get_params(deep=False)
+        # An estimator may leave out what is not to be stored, such as rows of other tables.
+        whole = vars(value) if name != "RelationalFeatures" else value._stored_attributes()
         learned = {
             field: item
-            for field, item in vars(value).items()
+            for field, item in whole.items()
             if field not in parameters and field not in DERIVED and field != ROUTING
         }
         always, sometimes = learned_kinds(name)

@@ -1,0 +1,103 @@
+"""Folds in the order of time: what is held out is later than all that is learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from featurewright.relations import Link
+from featurewright.relations.linked import read_times
+
+Times = NDArray[np.float64]
+
+
+def check_as_of(value: Any) -> None:
+    """Refuse what is no name of a column of times."""
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"as_of={value!r} must be the name of a column of X, or None.")
+
+
+def row_times(X: Any, as_of: str | None, links: Sequence[Link]) -> Times | None:
+    """Return the times of rows, by which folds are made; None where they have none.
+
+    Without `as_of`, the time of the first link to earlier rows of the same table counts.
+    """
+    own = [link.time for link in links if link.kind.value == "history"]
+    name = as_of if as_of is not None else next(iter(own), None)
+    if name is None:
+        return None
+    if not nw.dependencies.is_into_dataframe(X):
+        raise TypeError(
+            f"X is an array, but as_of={name!r} is the name of a column: pass a data frame of "
+            "pandas, polars or PyArrow."
+        )
+    times = read_times(nw.from_native(X, eager_only=True), name, "X").values
+    n_missing = int(np.count_nonzero(~np.isfinite(times)))
+    if n_missing:
+        raise ValueError(
+            f"Column {name!r} of X has {n_missing} missing times, but every row needs the time at "
+            "which it is predicted: fill them, or leave these rows out."
+        )
+    return times
+
+
+def split_by_time(
+    times: Times, n_folds: int, groups: NDArray[Any] | None, seed: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]] | None:
+    """Return folds whose held-out rows are later than their training rows.
+
+    Rows are cut into one part more than there are folds, never between equal times; each part but
+    the first is held out once, with all earlier rows to learn from. Where there are groups, a
+    random share of them is held out, and the others are learned from.
+
+    Parameters
+    ----------
+    times : ndarray of shape (n_rows,)
+        Times of the rows.
+    n_folds : int
+        Number of folds; where there are fewer distinct times, there are fewer.
+    groups : ndarray of shape (n_rows,) or None
+        Rows of one group are never on both sides.
+    seed : int
+        Seed of the choice of groups.
+
+    Returns
+    -------
+    list of (train, test) or None
+        Row numbers, the latest part first; None where all times are equal, and there is no order.
+
+    Examples
+    --------
+    >>> times = np.array([3.0, 1.0, 2.0, 3.0, 1.0, 2.0])
+    >>> for train, test in split_by_time(times, 2, None, 0):
+    ...     print(train, test)
+    [1 2 4 5] [0 3]
+    [1 4] [2 5]
+    """
+    moments, places, counts = np.unique(times, return_inverse=True, return_counts=True)
+    if len(moments) < 2:
+        return None
+    middle = (np.cumsum(counts) - counts / 2.0) / len(times)
+    _, parts = np.unique(np.floor(middle * (n_folds + 1)), return_inverse=True)
+    part = parts[places]
+    held_out = np.zeros(len(times), np.intp)
+    n_shares = 1
+    if groups is not None:
+        named, codes = np.unique(groups, return_inverse=True)
+        if len(named) < 2:
+            raise ValueError(
+                "groups has one group only, but two or more are needed: one is held out."
+            )
+        n_shares = max(2, min(int(part.max()), len(named)))
+        held_out = (np.random.default_rng(seed).permutation(len(named)) % n_shares)[codes]
+    folds = []
+    for latest in range(int(part.max()), 0, -1):
+        mine = held_out == latest % n_shares
+        # Without groups all rows are in one share, which is on both sides.
+        train = (part < latest) & (~mine if groups is not None else True)
+        folds.append((np.flatnonzero(train), np.flatnonzero((part == latest) & mine)))
+    return folds

@@ -1,0 +1,286 @@
+"""Links in a search: an honest proof, operands of all methods, newer tables, order of time."""
+
+from __future__ import annotations
+
+import pickle
+from functools import cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from tests.relations.test_features import days, shop
+
+from featurewright import AutoFeatures, Link
+from featurewright.auto.time_folds import row_times, split_by_time
+
+
+def with_orders(orders: Any, **changes: Any) -> AutoFeatures:
+    links = [Link(orders, on="customer", time="date", name="orders")]
+    settings = {"as_of": "now", "methods": "batch", "effort": "quick", "random_state": 0}
+    return AutoFeatures(**{**settings, "links": links, **changes})
+
+
+@cache
+def fitted() -> tuple[AutoFeatures, pl.DataFrame, pl.DataFrame, np.ndarray]:
+    customers, orders, y = shop()
+    return with_orders(orders).fit(customers, y), customers, orders, y
+
+
+def test_features_over_links_are_kept_and_named() -> None:
+    auto, _, _, _ = fitted()
+    assert auto.gain_ > 0.3
+    names = [feature.name for feature in auto.features_]
+    assert any("sum(orders.amount, where channel = 'web')" in name for name in names)
+    assert auto.front_[0]["n_formulas"] == 0
+    assert len(auto.stability_) == len(names)
+    assert list(auto.get_feature_names_out()[-len(names) :]) == [
+        column.name for column in auto.columns_ if column.kind == "formula"
+    ]
+    assert "sum(orders.amount, where channel = 'web')" in auto.summary()
+
+
+def test_the_baseline_is_the_table_without_links() -> None:
+    auto, customers, _, y = fitted()
+    alone = with_orders(None, links=()).fit(customers, y)
+    assert alone.baseline_score_ == auto.baseline_score_
+    assert alone.originals_.columns == auto.originals_.columns
+
+
+def test_one_row_equals_the_batch_and_newer_tables_are_read() -> None:
+    auto, customers, orders, _ = fitted()
+    batch = auto.transform(customers)
+    np.testing.assert_array_equal(auto.transform(customers[7:8])[0], batch[7])
+    np.testing.assert_array_equal(auto.transform(customers, links={"orders": orders}), batch)
+    newer, their_orders, their_y = shop(seed=3)
+    assert auto.score(newer, their_y, links={"orders": their_orders}) > 0.85
+    assert auto.score(newer, their_y) < 0.7
+    assert auto.predict(newer, links={"orders": their_orders}).shape == their_y.shape
+    assert auto.predict_proba(newer, links={"orders": their_orders}).shape == (len(their_y), 2)
+    with pytest.raises(ValueError, match="the links are: 'orders'"):
+        auto.transform(newer, links={"lines": their_orders})
+
+
+def test_limit_and_a_short_sum() -> None:
+    auto, customers, _, y = fitted()
+    limited = auto.limit(1)
+    assert len(limited.features_) == 1
+    np.testing.assert_allclose(
+        auto.limit(1, customers, y).transform(customers), limited.transform(customers)
+    )
+    with pytest.raises(ValueError, match="other features over links than those of the fit"):
+        auto.limit(1, customers, np.random.default_rng(0).permutation(y))
+    assert auto.limit(0).transform(customers).shape[1] == len(auto.originals_.columns)
+    short = auto.to_additive(max_terms=2)
+    assert short.score(customers, y) > 0.85
+
+
+def test_pickle_clone_and_pipeline() -> None:
+    auto, customers, orders, y = fitted()
+    again = pickle.loads(pickle.dumps(auto))
+    np.testing.assert_array_equal(again.predict(customers), auto.predict(customers))
+    unfitted = clone(auto)
+    assert unfitted.links[0] is auto.links[0]
+    model = make_pipeline(with_orders(orders), LogisticRegression(max_iter=2000))
+    assert model.fit(customers[:300], y[:300]).score(customers[300:], y[300:]) > 0.85
+    short = with_orders(orders, feature_names="short", cv=2).fit(customers, y)
+    assert any("orders.amount" in name for name in short.feature_mapping_.values())
+    assert "fw_01" in short.get_feature_names_out()
+
+
+def test_threads_and_frames_change_nothing() -> None:
+    auto, customers, orders, y = fitted()
+    other = with_orders(orders.to_pandas(), n_jobs=2).fit(customers.to_pandas(), y)
+    assert [f.name for f in other.features_] == [f.name for f in auto.features_]
+    np.testing.assert_array_equal(other.gain_per_fold_, auto.gain_per_fold_)
+
+
+def test_ratios_of_aggregates_are_found() -> None:
+    rng = np.random.default_rng(0)
+    customers, orders, _ = shop(n=500)
+    two = orders.with_columns(refund=pl.Series(rng.exponential(1, len(orders))))
+    seen = two.join(customers, on="customer").filter(pl.col("date") < pl.col("now"))
+    sums = seen.group_by("customer").agg(ratio=pl.col("refund").sum() / pl.col("amount").sum())
+    ratio = customers.join(sums, on="customer", how="left", maintain_order="left")["ratio"]
+    y = ratio.fill_null(ratio.median()).log().to_numpy()
+    auto = with_orders(two).fit(customers, y)
+    assert auto.gain_ > 0.5
+    assert any(
+        name.count("orders.refund") and name.count("orders.amount")
+        for name in (feature.name for feature in auto.features_)
+    )
+
+
+def test_random_keys_and_shuffled_targets_keep_nothing() -> None:
+    rng = np.random.default_rng(1)
+    customers, orders, y = shop(n=300)
+    shuffled = with_orders(orders).fit(customers, rng.permutation(y))
+    assert shuffled.best_method_ == "original"
+    n_columns = len(shuffled.originals_.columns)
+    assert shuffled.transform(customers, links={"orders": orders}).shape == (300, n_columns)
+    random = orders.with_columns(pl.Series("customer", rng.integers(0, 300, len(orders))))
+    assert with_orders(random).fit(customers, y).gain_ < 0.05
+
+
+def test_the_future_a_row_cannot_see_is_of_no_use() -> None:
+    customers, _, y = shop(n=300)
+    told = pl.DataFrame(
+        {
+            "customer": np.arange(300),
+            "date": customers["now"],
+            "amount": y.astype(float),
+            "channel": ["web"] * 300,
+        }
+    )
+    assert with_orders(told).fit(customers, y).best_method_ == "original"
+    with pytest.raises(ValueError, match=r"has the time 'date', but as_of is None"):
+        with_orders(told, as_of=None).fit(customers, y)
+
+
+def test_means_of_targets_are_proved_on_rows_they_did_not_see() -> None:
+    rng = np.random.default_rng(0)
+    n = 600
+    # Every label has two rows: its mean target is one other row's, or the row's own.
+    X = pl.DataFrame(
+        {"label": [f"k{k}" for k in rng.integers(0, n // 2, n)], "size": rng.normal(size=n)}
+    )
+    y = rng.integers(0, 2, n)
+    auto = AutoFeatures(
+        links=[Link.group(on="label")], methods="batch", effort="quick", random_state=0
+    ).fit(X, y)
+    assert auto.best_method_ == "original"
+    assert abs(auto.gain_) < 1e-12
+
+
+def test_mean_targets_of_groups_help_and_training_rows_are_out_of_fold() -> None:
+    rng = np.random.default_rng(0)
+    n = 900
+    district = rng.integers(0, 60, n)
+    price = rng.normal(size=60)[district] + 0.3 * rng.normal(size=n)
+    X = pl.DataFrame({"district": [f"d{k}" for k in district], "size": rng.normal(size=n)})
+    auto = AutoFeatures(
+        links=[Link.group(on="district", name="district rows")],
+        methods="batch",
+        effort="quick",
+        random_state=0,
+    )
+    training = auto.fit_transform(X, price)
+    assert auto.gain_ > 0.2
+    assert auto.features_[0].name == "mean(target, district rows)"
+    later = auto.transform(X)
+    place = list(auto.get_feature_names_out()).index("mean(target, district rows)")
+    assert not np.array_equal(training[:, place], later[:, place])
+    assert np.corrcoef(training[:, place], later[:, place])[0, 1] > 0.9
+    np.testing.assert_array_equal(training[:, 0], later[:, 0])
+
+
+def test_history_of_the_table_itself() -> None:
+    rng = np.random.default_rng(0)
+    n = 200
+    X = pl.DataFrame(
+        {
+            "store": np.repeat(["a", "b", "c", "d"], n),
+            "day": days(np.tile(np.arange(n), 4)),
+            "stock": rng.normal(size=4 * n),
+        }
+    ).sample(fraction=1.0, shuffle=True, seed=0)
+    before = X.select(pl.col("stock").shift(1).over("store", order_by="day"))
+    y = before["stock"].fill_null(0.0).to_numpy() + 0.1 * rng.normal(size=4 * n)
+    auto = AutoFeatures(
+        links=[Link.history(on="store", time="day")],
+        methods="batch",
+        effort="quick",
+        random_state=0,
+    ).fit(X, y)
+    assert auto.gain_ > 0.5
+    later = X.filter(pl.col("day") == X["day"].max()).with_columns(
+        pl.col("day") + pl.duration(days=1)
+    )
+    fresh = auto.transform(later, links={"history": X})
+    np.testing.assert_array_equal(fresh, auto.transform(later))
+
+
+# Order of time ----------------------------------------------------------------------------------
+
+
+def test_folds_hold_out_later_rows_and_never_split_equal_times() -> None:
+    rng = np.random.default_rng(0)
+    times = rng.integers(0, 40, 300).astype(float)
+    for n_folds in (2, 3, 5):
+        folds = split_by_time(times, n_folds, None, 0)
+        assert len(folds) == n_folds
+        for train, test in folds:
+            assert times[train].max() < times[test].min()
+    assert split_by_time(np.ones(10), 3, None, 0) is None
+    (only,) = split_by_time(np.array([1.0, 2.0, 2.0, 2.0]), 3, None, 0)
+    assert [rows.tolist() for rows in only] == [[0], [1, 2, 3]]
+
+
+def test_folds_in_time_obey_groups() -> None:
+    rng = np.random.default_rng(0)
+    times, groups = rng.uniform(size=300), rng.integers(0, 20, 300)
+    for train, test in split_by_time(times, 3, groups, 0):
+        assert len(train)
+        assert len(test)
+        assert times[train].max() < times[test].min()
+        assert not set(groups[train]) & set(groups[test])
+    with pytest.raises(ValueError, match="one group only"):
+        split_by_time(times, 3, np.zeros(300), 0)
+
+
+def test_search_learns_from_earlier_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    customers, orders, y = shop(n=200)
+    now = customers["now"].to_numpy()
+    seen = []
+
+    def note(*asked: Any) -> Any:
+        folds = split_by_time(*asked)
+        seen.extend(folds)
+        return folds
+
+    monkeypatch.setattr("featurewright.auto.features.split_by_time", note)
+    with_orders(orders, links=()).fit(customers, y)
+    assert len(seen) == 3
+    assert all(now[train].max() < now[test].min() for train, test in seen)
+
+
+def test_times_that_make_no_sense_are_refused() -> None:
+    customers, orders, y = shop(n=60)
+    with pytest.raises(ValueError, match="has no column 'then'"):
+        with_orders(orders, as_of="then").fit(customers, y)
+    with pytest.raises(ValueError, match="must be the name of a column"):
+        with_orders(orders, as_of=3).fit(customers, y)
+    holes = customers.with_columns(pl.when(pl.col("age") > 0).then("now").alias("now"))
+    with pytest.raises(ValueError, match="missing times, but every row needs the time"):
+        with_orders(orders).fit(holes, y)
+    with pytest.raises(TypeError, match="X is an array"):
+        row_times(np.zeros((3, 2)), "now", ())
+    with pytest.raises(TypeError, match="links need columns with names"):
+        AutoFeatures(links=[Link.group(on="a")]).fit(np.zeros((20, 2)), y[:20])
+
+
+@pytest.mark.parametrize(
+    ("links", "said"),
+    [
+        (3, "must be a list of Link"),
+        (["orders"], "every entry must be a Link"),
+        ([Link.group(on="age"), Link.group(on="age")], "Two links are called 'same age'"),
+        ([Link.group(on="colour")], "has no column 'colour'"),
+    ],
+)
+def test_bad_links_are_refused_before_any_work(links: Any, said: str) -> None:
+    customers, _, y = shop(n=60)
+    with pytest.raises(ValueError, match=said):
+        with_orders(None, links=links).fit(customers, y)
+
+
+def test_links_of_a_model_without_any_are_refused() -> None:
+    customers, orders, y = shop(n=60)
+    auto = with_orders(orders, links=()).fit(customers, y)
+    with pytest.raises(ValueError, match="the model was fitted without links"):
+        auto.predict(customers, links={"orders": orders})
+    with pytest.raises(ValueError, match="there are no links"):
+        with_orders(orders, links=(), methods="links").fit(customers, y)
