@@ -28,18 +28,20 @@ MAY_IMPORT = {
     "_sklearn_compat": LANGUAGE,
     "engine": ENGINE - {"metrics"},
     "tables": FREE - {"metrics"},
-    "estimators": ENGINE,
+    # Clusters and their collections, imported where they are used.
+    "estimators": ENGINE | {"distributed"},
     **dict.fromkeys(METHODS, SHARED),
     # Ensembles over kernel features may have our learners as members.
     "landmarks": SHARED | {"constructive"},
     "export": SHARED | METHODS | {"auto"},
     "auto": SHARED | METHODS,
+    "distributed": FINISHED | {"compilation"},
     "report": FINISHED,
-    "cli": FINISHED | {"report", "datasets", "compilation"},
+    "cli": FINISHED | {"report", "datasets", "compilation", "distributed"},
     "compilation": SHARED | METHODS,
     "publications": METHODS,
     # The public names of every package.
-    "__init__": FINISHED | {"report", "datasets", "compilation", "publications"},
+    "__init__": FINISHED | {"report", "datasets", "compilation", "publications", "distributed"},
     "__main__": {"cli"},
 }
 
@@ -96,7 +98,7 @@ def test_packages_import_only_packages_below():
 
 @pytest.mark.parametrize(
     ("modules", "package"),
-    [({"numba", "llvmlite"}, "engine"), ({"dask", "pyspark"}, "distributed")],
+    [({"numba", "llvmlite"}, "engine"), ({"dask", "distributed", "pyspark"}, "distributed")],
 )
 def test_libraries_stay_in_their_package(modules, package):
     users = {
@@ -104,6 +106,19 @@ def test_libraries_stay_in_their_package(modules, package):
         for path in SOURCES
         if any(module.split(".")[0] in modules for module in imported_modules(path))
         and package_of(path) != package
+    }
+    assert not users
+
+
+def test_clusters_are_imported_where_they_are_used():
+    """Whoever has no cluster needs neither Dask nor Spark."""
+    users = {
+        name(path)
+        for path in SOURCES
+        if package_of(path) != "distributed"
+        for part in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(part, ast.Import | ast.ImportFrom)
+        and "featurewright.distributed" in ast.unparse(part)
     }
     assert not users
 

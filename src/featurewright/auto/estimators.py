@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
@@ -19,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
-from featurewright.engine.threads import one_blas_thread
+from featurewright.engine.threads import local_threads, one_blas_thread
 from featurewright.estimators.parameters import one_of, whole_number
 
 STANDARD = ("linear", "knn", "boosting")
@@ -242,7 +241,7 @@ def few_threads(n_jobs: int | None, n_cells: int) -> Iterator[None]:
     cells gains a tenth from a second thread, and on a busy machine takes minutes instead of seconds
     when its threads wait for each other.
     """
-    threads = effective_n_jobs(n_jobs) if n_cells > _MIN_SHARED_CELLS else 1
+    threads = local_threads(n_jobs) if n_cells > _MIN_SHARED_CELLS else 1
     with one_blas_thread(), threadpool_limits(threads, user_api="openmp"):
         yield
 

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
@@ -25,7 +24,7 @@ from featurewright.engine.growth import (
     load_kernels,
     tree_seeds,
 )
-from featurewright.engine.threads import Halt, run_in_threads
+from featurewright.engine.threads import Halt, local_threads, run_in_threads
 from featurewright.estimators.base import (
     ConstructiveLearner,
     center_and_scale,
@@ -152,7 +151,7 @@ class Rounds:
             partial(grow_one, job, sample, seed, halt, self.buffer_pool)
             for job, seed in zip(jobs, seeds, strict=True)
         ]
-        n_threads = min(effective_n_jobs(self.learner.n_jobs), groups)
+        n_threads = min(local_threads(self.learner.n_jobs), groups)
         grown = run_in_threads(tasks, n_threads, halt=halt)
         if halt.flag[0]:
             return False

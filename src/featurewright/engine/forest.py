@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 
 from featurewright.engine.buffers import GrownTree, UserFunctions
 from featurewright.engine.descend import (
@@ -25,7 +24,7 @@ from featurewright.engine.descend import (
 )
 from featurewright.engine.leaves import number_leaves
 from featurewright.engine.level_sets import IN_SET
-from featurewright.engine.threads import run_in_threads
+from featurewright.engine.threads import local_threads, run_in_threads
 
 _ROWS_PER_TASK = 2048
 _BLOCK_BYTES = 2**21  # of the rows that descend a tree at a time
@@ -239,7 +238,7 @@ def _block_rows(n_rows: int, n_columns: int) -> int:
 
 def over_rows(task: Callable[[int, int], None], n_rows: int, n_jobs: int | None) -> None:
     """Call `task` on ranges of rows, in threads if there are enough rows."""
-    threads = min(effective_n_jobs(n_jobs), -(-n_rows // _ROWS_PER_TASK))
+    threads = min(local_threads(n_jobs), -(-n_rows // _ROWS_PER_TASK))
     if threads <= 1:
         task(0, n_rows)
         return

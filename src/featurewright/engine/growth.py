@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 
 from featurewright.engine import leaves
 from featurewright.engine.buffers import (
@@ -27,7 +26,8 @@ from featurewright.engine.buffers import (
 from featurewright.engine.compiler import Layouts, Shared
 from featurewright.engine.forest import Forest, tree_from_grown
 from featurewright.engine.grow import grow_tree, kernel_addresses
-from featurewright.engine.threads import Halt, run_in_threads
+from featurewright.engine.threads import Halt, local_threads, run_in_threads
+from featurewright.engine.user_functions import CompiledOperators
 from featurewright.engine.weighted import begin_tree
 
 # Largest mean number of copies per row in a tree whose rows go both ways on missing values; once it
@@ -288,7 +288,28 @@ def grow_trees(
     If the deadline of `halt` passes, the trees before the first unfinished one are returned, so
     that tree k always belongs to seed k. There is at least one.
     """
-    halt = halt or Halt()
+    return grow_until_halted(
+        job,
+        seeds,
+        n_draws=n_draws,
+        bootstrap=bootstrap,
+        n_jobs=n_jobs,
+        halt=halt or Halt(),
+        on_done=on_done,
+    ).trees
+
+
+def grow_until_halted(
+    job: Job,
+    seeds: list[int],
+    *,
+    n_draws: int | None,
+    bootstrap: bool,
+    n_jobs: int | None,
+    halt: Halt,
+    on_done: Callable[[int], None] | None = None,
+) -> Grown:
+    """Grow one tree for each seed, as far as the deadline allows."""
     order = order_rows(job.target)
     draws = len(order) if n_draws is None else n_draws
     buffer_pool = BufferPool(len(order))
@@ -300,15 +321,67 @@ def grow_trees(
 
     results = run_in_threads(
         [partial(task, seed) for seed in seeds],
-        min(effective_n_jobs(n_jobs), len(seeds)),
+        min(local_threads(n_jobs), len(seeds)),
         halt=halt,
         on_done=on_done,
     )
     whole: list[Forest] = []
     for result in results:
         if result is None or result[1]:
-            break
+            return Grown(whole, None if result is None else result[0])
         whole.append(result[0])
-    if whole or results[0] is None:
-        return whole
-    return [results[0][0]]
+    return Grown(whole)
+
+
+class Grown(NamedTuple):
+    """Trees of consecutive seeds.
+
+    If the deadline passed, these are the trees before the first unfinished one, so that tree k
+    always belongs to seed k.
+    """
+
+    whole: list[Forest]
+    unfinished: Forest | None = None  # the tree after them, as far as it was grown
+
+    @property
+    def trees(self) -> list[Forest]:
+        """The finished trees, or the unfinished one where it is the first."""
+        if self.whole or self.unfinished is None:
+            return self.whole
+        return [self.unfinished]
+
+
+class TreeBlocks:
+    """What a process needs to grow some trees of a fit.
+
+    Addresses are valid in one process only and the two layouts of the matrix hold the same numbers,
+    so neither the addresses nor the second layout are sent.
+    """
+
+    def __init__(
+        self, job: Job, compiled: CompiledOperators, n_draws: int | None, *, bootstrap: bool
+    ) -> None:
+        self.job, self.compiled = job, compiled
+        self.n_draws, self.bootstrap = n_draws, bootstrap
+
+    def __getstate__(self) -> dict[str, Any]:
+        nothing = np.empty((0, 0), np.float32)
+        no_users = UserFunctions(np.empty(0, np.int64), np.empty(0, np.int64))
+        return {**vars(self), "job": replace(self.job, columns=nothing, users=no_users)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        matrix = np.asarray(self.job.matrix)
+        columns, users = np.ascontiguousarray(matrix.T), self.compiled.functions(np.float32)
+        self.job = replace(self.job, matrix=matrix, columns=columns, users=users)
+
+    def grow(self, seeds: list[int], seconds: float | None) -> Grown:
+        """Grow the trees of some seeds in this thread."""
+        return grow_until_halted(
+            self.job,
+            seeds,
+            n_draws=self.n_draws,
+            bootstrap=self.bootstrap,
+            n_jobs=1,
+            halt=Halt(seconds),
+        )

@@ -11,6 +11,8 @@ from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
+from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import ParallelBackendBase, get_active_backend
 from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
@@ -30,6 +32,11 @@ class Halt:
         self.flag[0] = 1
 
     @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the deadline, at least 0; None without one."""
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
+
+    @property
     def has_deadline(self) -> bool:
         """Whether there is a deadline."""
         return self._end is not None
@@ -38,6 +45,26 @@ class Halt:
     def time_is_up(self) -> bool:
         """Whether the deadline has passed."""
         return self._end is not None and time.monotonic() >= self._end
+
+
+def moving_backend() -> ParallelBackendBase | None:
+    """Return the joblib backend that moves work to other processes, if the user chose one.
+
+    None where the user chose none, or one that runs in this process.
+    """
+    backend, _ = get_active_backend(prefer="threads")
+    return None if getattr(backend, "uses_threads", False) else backend
+
+
+def local_threads(n_jobs: int | None) -> int:
+    """Return the number of threads of this process that `n_jobs` stands for.
+
+    The same as joblib's `effective_n_jobs`, except that a cluster's cores do not count.
+    """
+    if moving_backend() is None:
+        return effective_n_jobs(n_jobs)
+    with parallel_config("threading"):
+        return effective_n_jobs(n_jobs)
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:

@@ -14,6 +14,7 @@ from featurewright.engine.buffers import Target
 from featurewright.engine.forest import Forest, join
 from featurewright.engine.growth import (
     Job,
+    TreeBlocks,
     draw_sample,
     grow_trees,
     load_kernels,
@@ -43,6 +44,7 @@ from featurewright.estimators.shared_parameters import (
     SEARCH,
     check_raw_columns,
 )
+from featurewright.estimators.units import chosen_backend, grow_in_blocks
 
 
 class GrownEnsemble(ConstructiveLearner):
@@ -175,15 +177,15 @@ class GrownEnsemble(ConstructiveLearner):
         """Grow one tree for each seed."""
         if not seeds:
             return []
-        return grow_trees(
-            job,
-            seeds,
-            n_draws=self._n_draws(order_rows(job.target).size),
-            bootstrap=self._draws_with_replacement(),
-            n_jobs=self.n_jobs,
-            halt=halt,
-            on_done=on_done,
-        )
+        n_draws = self._n_draws(order_rows(job.target).size)
+        bootstrap = self._draws_with_replacement()
+        running: dict[str, Any] = {"n_jobs": self.n_jobs, "halt": halt, "on_done": on_done}
+        backend = chosen_backend()
+        if backend is not None and len(seeds) > 1:
+            compiled = self._construction.compiled
+            blocks = TreeBlocks(job, compiled, n_draws, bootstrap=bootstrap)
+            return grow_in_blocks(backend, blocks, seeds, **running)
+        return grow_trees(job, seeds, n_draws=n_draws, bootstrap=bootstrap, **running)
 
     def _trees_before(self, n_values: int) -> Forest | None:
         """Return the trees that a warm start adds to."""

@@ -216,7 +216,7 @@ RANDOM_STATE = Parameter(
 RUNNING = {
     "max_time": MAX_TIME,
     "random_state": RANDOM_STATE,
-    "n_jobs": Parameter("int", "Threads.", check_threads),
+    "n_jobs": Parameter("int", "Threads of this process.", check_threads),
     "verbose": Parameter("int", "Draw a progress bar.", check_verbose),
 }
 ALL_CRITERIA = choice(*CLASS_CRITERIA, *NUMBER_CRITERIA, None)

@@ -8,14 +8,14 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 
 from featurewright.engine.buffers import (
     STATE,
@@ -30,7 +30,7 @@ from featurewright.engine.grow import kernel_addresses
 from featurewright.engine.growth import order_rows
 from featurewright.engine.node_search import prepare
 from featurewright.engine.search import score_programs
-from featurewright.engine.threads import Halt, run_in_threads
+from featurewright.engine.threads import Halt, local_threads, run_in_threads
 from featurewright.engine.weighted import gain_unit, is_symmetric_up_to_sign
 from featurewright.estimators.base import ConstructiveLearner, some_rows
 from featurewright.estimators.construction import (
@@ -59,6 +59,7 @@ from featurewright.estimators.shared_parameters import (
     RUNNING,
     worded,
 )
+from featurewright.estimators.units import chosen_backend, run_units
 from featurewright.expressions import (
     Domain,
     Feature,
@@ -259,6 +260,10 @@ class _Best:
                     heapq.heappush(self.heap, entry)
                 elif entry > self.heap[0]:
                     heapq.heapreplace(self.heap, entry)
+
+    def merge(self, entries: Iterable[Kept]) -> None:
+        """Keep the best of further candidates."""
+        self.heap = heapq.nlargest(self.size, [*self.heap, *entries])[::-1]
 
     def ranked(self) -> list[Kept]:
         """Return the best candidates, best first."""
@@ -480,8 +485,7 @@ class _Scorer:
     ) -> None:
         self.learner, self.settings = learner, settings.copy()
         construction = learner._construction
-        for name, address in kernel_addresses().items():
-            self.settings[name] = address
+        self.grammar, self.compiled = construction.grammar, construction.compiled
         order = order_rows(target)
         # Values are contiguous in the order in which they are read.
         self.columns = np.ascontiguousarray(matrix.T[:, order])
@@ -490,31 +494,56 @@ class _Scorer:
         self.target = Target(codes, sums, target.weights[order])
         self.row_ids = np.arange(len(order), dtype=np.int32)
         self.n_values = int(learner.n_classes_) if self.settings["by_class"] else len(sums)
-        self.users = construction.compiled.functions(np.float32)
         self.width = construction.width
         self.seed = learner._draw_seed()
         self.halt = Halt(learner.max_time)
         self.unit = 1.0
+        self._find_addresses()
+
+    def _find_addresses(self) -> None:
+        """Find the addresses of compiled functions, which are valid in one process only."""
+        for name, address in kernel_addresses().items():
+            self.settings[name] = address
+        self.users = self.compiled.functions(np.float32)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The learner would take the user's operators, which are in `compiled`, along once more.
+        return {**vars(self), "learner": None, "users": None, "halt": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.settings = self.settings.copy()  # it may have come as one that cannot be written to
+        self.halt = Halt()
+        self._find_addresses()
 
     def run(self, candidates: Candidates, best: _Best) -> int:
         """Score all blocks; return the number of candidates scored."""
         blocks = candidates.blocks()
         starts = np.cumsum([0, *(block.last - block.first for block in blocks)])
-        n_threads = max(1, min(effective_n_jobs(self.learner.n_jobs), len(blocks)))
+        numbered = [(block, int(start)) for block, start in zip(blocks, starts, strict=False)]
+        backend = chosen_backend()
+        n_jobs = self.learner.n_jobs
+        n_threads = local_threads(n_jobs) if backend is None else backend.effective_n_jobs(n_jobs)
+        n_threads = max(1, min(n_threads, len(blocks)))
         buffers, n_stats = self._prepare()
         self.unit = float(gain_unit(buffers.rows, len(self.row_ids), n_stats, self.settings)) or 1.0
         if self.learner.verbose and blocks:
             total = sum(map(candidates.count, range(len(candidates.operators))))
             first = next(filter(len, map(candidates.programs, blocks)))
             self._log_time(first[:_TRIAL], total, n_threads)
-        tasks = [
-            partial(self._score, candidates, best, block, int(start))
-            for block, start in zip(blocks, starts, strict=False)
-        ]
+        tasks = [partial(self._score, candidates, best, *one) for one in numbered]
         title = "scoring blocks of candidates"
         with progress(len(tasks), title, verbose=self.learner.verbose) as on_done:
-            done = run_in_threads(tasks, n_threads, halt=self.halt, on_done=on_done)
-        return sum(count or 0 for count in done)
+            running: dict[str, Any] = {"halt": self.halt, "on_done": on_done}
+            if backend is None or len(blocks) < 2:
+                done = run_in_threads(tasks, n_threads, **running)
+                return sum(count or 0 for count in done)
+            shared = ScoredApart(self, candidates, best.size)
+            running |= {"what": "block of candidates", "n_jobs": n_jobs}
+            found = run_units(backend, ScoredApart.score, shared, numbered, **running)
+        kept = [one for one in found if one is not None]
+        best.merge([entry for own, _ in kept for entry in own])
+        return sum(count for _, count in kept)
 
     def _prepare(self) -> tuple[Any, int]:
         """Allocate working arrays and prepare the rows."""
@@ -536,7 +565,7 @@ class _Scorer:
             columns=self.columns,
             target=self.target,
             settings=self.settings,
-            grammar=self.learner._construction.grammar,
+            grammar=self.grammar,
             users=self.users,
             state=make_record(STATE, random=seed),
             stop=self.halt.flag,
@@ -564,6 +593,20 @@ class _Scorer:
         best.offer(self._score_programs(programs, self.seed + start), programs, start)
         return 0 if self.halt.flag[0] else len(programs)
 
+    def score_within(
+        self, candidates: Candidates, size: int, block: Block, start: int, seconds: float | None
+    ) -> tuple[list[Kept], int]:
+        """Score a block in another process; return its best and how many were scored."""
+        best = _Best(size)
+        halt = Halt(seconds)
+        # A copy of its own, because the threads of a worker share this object.
+        own = copy(self)
+        own.halt = halt
+        (count,) = run_in_threads(
+            [partial(own._score, candidates, best, block, start)], 1, halt=halt
+        )
+        return best.heap, count or 0
+
     def _log_time(self, programs: npt.NDArray[np.int32], total: int, n_threads: int) -> None:
         """Log how long scoring all candidates will take."""
         self._score_programs(programs, self.seed)  # compiles
@@ -576,3 +619,16 @@ class _Scorer:
             f"{len(self.row_ids):,}",
             seconds,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredApart:
+    """What other processes need to score blocks of candidates."""
+
+    scorer: _Scorer
+    candidates: Candidates
+    size: int  # number of candidates that are kept
+
+    def score(self, unit: tuple[Block, int], seconds: float | None) -> tuple[list[Kept], int]:
+        """Score a block; return its best candidates and how many were scored."""
+        return self.scorer.score_within(self.candidates, self.size, *unit, seconds)

@@ -9,13 +9,12 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from featurewright.engine.threads import Halt, one_blas_thread, run_in_threads
+from featurewright.engine.threads import Halt, local_threads, one_blas_thread, run_in_threads
 from featurewright.estimators.base import from_units, in_units
 from featurewright.estimators.parameters import (
     Parameter,
@@ -41,23 +40,20 @@ from featurewright.estimators.shared_parameters import (
     RUNNING,
     worded,
 )
+from featurewright.estimators.units import chosen_backend, run_units
 from featurewright.landmarks.inputs import NO_COLUMNS, apply_rows, fit_rows, n_rows_of, stack
 from featurewright.landmarks.runs import (
     METHODS,
     Base,
-    Member,
     Run,
+    Trainer,
     TrainingTarget,
     Values,
     average_runs,
     check_weighable,
     make_learner,
     n_runs_and_members,
-    predict_out_of_bag,
     share_importances,
-    train_bag,
-    train_boosted,
-    train_one,
 )
 from featurewright.landmarks.selection import (
     LandmarkParameters,
@@ -318,28 +314,34 @@ class KernelFeatureEnsemble(LandmarkParameters, BaseEstimator):
         columns = base.read(matrix)
         learner = make_learner(self, method, n_members, len(target.rows))
 
-        def train(features: LandmarkMap, picked: Rows, seed: int) -> tuple[Run, Values | None]:
-            table = base.table(columns, picked, features.columns(matrix))
-            member: Member
-            if method == "adaboost":
-                member = train_boosted(learner, table, target, seed, n_members)
-            elif method == "bagging" and self.estimator is not None:
-                member = train_bag(learner, table, target, seed, n_members)
-            else:
-                member = train_one(learner, table, target, seed)
-            left_out = predict_out_of_bag(member, table, target, seed) if self.oob_score else None
-            return Run(picked, member), left_out
-
-        tasks = [
-            partial(train, features, picked, int(seed))
+        trainer = Trainer(
+            base,
+            matrix,
+            columns,
+            learner,
+            target,
+            method,
+            n_members,
+            oob_score=bool(self.oob_score),
+            own_trees=self.estimator is None,
+        )
+        runs = [
+            (features, picked, int(seed))
             for (_, features), picked, seed in zip(drawn, chosen, seeds, strict=True)
         ]
+        backend = chosen_backend()
         with (
             self._quiet_blas(),
             progress(n_runs, "training", verbose=self.verbose) as on_done,
         ):
-            threads = min(effective_n_jobs(self.n_jobs), n_runs)
-            trained = run_in_threads(tasks, threads, halt=Halt(), on_done=on_done)
+            running: dict[str, Any] = {"halt": Halt(), "on_done": on_done}
+            if backend is not None and n_runs > 1:
+                running |= {"what": "run of the ensemble", "n_jobs": self.n_jobs}
+                trained = run_units(backend, Trainer.train_apart, trainer, runs, **running)
+            else:
+                threads = min(local_threads(self.n_jobs), n_runs)
+                tasks = [partial(trainer.train, *run) for run in runs]
+                trained = run_in_threads(tasks, threads, **running)
         done = [pair for pair in trained if pair is not None]
         self._runs: tuple[Run, ...] = tuple(run for run, _ in done)
         if self.oob_score:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -10,7 +11,6 @@ from math import isqrt
 from typing import Any, Protocol
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
@@ -22,7 +22,7 @@ from featurewright.constructive import (
     ConstructiveTreeClassifier,
     ConstructiveTreeRegressor,
 )
-from featurewright.engine.threads import run_in_threads
+from featurewright.engine.threads import local_threads, one_blas_thread, run_in_threads
 from featurewright.estimators.points import Matrix
 from featurewright.expressions import Domain
 from featurewright.landmarks.inputs import n_rows_of
@@ -374,6 +374,72 @@ class Run:
     member: Member
 
 
+@dataclass(frozen=True, eq=False)
+class Trainer:
+    """What the runs of an ensemble have in common.
+
+    Attributes
+    ----------
+    base : Base
+        The columns beside the kernel features.
+    matrix : ndarray, CSR matrix or sequence of objects
+        The encoded rows.
+    columns : ndarray or CSR matrix
+        `base.read(matrix)`; made anew in other processes.
+    learner : estimator
+        What a run trains copies of.
+    target : TrainingTarget
+        What they learn.
+    method : str or None
+        One of `METHODS`.
+    n_members : int
+        Learners of a run.
+    oob_score : bool
+        Whether rows are predicted by the learners that did not see them.
+    own_trees : bool
+        Whether members are our own trees rather than the user's estimator. Matrix products then
+        keep to one thread, and a forest is a bag by itself.
+    """
+
+    base: Base
+    matrix: Any
+    columns: Any
+    learner: Any
+    target: TrainingTarget
+    method: str | None
+    n_members: int
+    oob_score: bool
+    own_trees: bool
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "columns": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        vars(self)["columns"] = self.base.read(self.matrix)
+
+    def train(self, features: LandmarkMap, picked: Rows, seed: int) -> tuple[Run, Values | None]:
+        """Train a run; return it and the predictions of rows that its learners did not see."""
+        table = self.base.table(self.columns, picked, features.columns(self.matrix))
+        member: Member
+        if self.method == "adaboost":
+            member = train_boosted(self.learner, table, self.target, seed, self.n_members)
+        elif self.method == "bagging" and not self.own_trees:
+            member = train_bag(self.learner, table, self.target, seed, self.n_members)
+        else:
+            member = train_one(self.learner, table, self.target, seed)
+        if not self.oob_score:
+            return Run(picked, member), None
+        return Run(picked, member), predict_out_of_bag(member, table, self.target, seed)
+
+    def train_apart(
+        self, run: tuple[LandmarkMap, Rows, int], seconds: float | None
+    ) -> tuple[Run, Values | None]:
+        """Train a run in another process; there is no deadline."""
+        with one_blas_thread() if self.own_trees else nullcontext():
+            return self.train(*run)
+
+
 def n_runs_and_members(method: str | None, n_estimators: int, n_runs: int | None) -> list[int]:
     """Return the number of runs and of learners in each: about as many runs as learners."""
     if method in ONE_BY_ONE:
@@ -419,7 +485,7 @@ def average_runs(
     def work(first: int, last: int) -> list[Values]:
         return [predict(k, min(k + chunk, last)) for k in range(first, last, chunk)]
 
-    threads = min(effective_n_jobs(n_jobs), -(-n_rows // BLOCK))
+    threads = min(local_threads(n_jobs), -(-n_rows // BLOCK))
     edges = np.linspace(0, n_rows, threads + 1).astype(np.int64)
     parts = run_in_threads([partial(work, int(a), int(b)) for a, b in pairwise(edges)], threads)
     return np.concatenate([values for part in parts for values in part or ()])

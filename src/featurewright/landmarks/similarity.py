@@ -9,12 +9,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances, kernel_metrics, pairwise_kernels
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from featurewright.engine.threads import run_in_threads
+from featurewright.engine.threads import local_threads, run_in_threads
 from featurewright.estimators.points import Matrix, Points, filled, learn_points
 from featurewright.expressions import Domain
 from featurewright.landmarks.inputs import PRECOMPUTED, n_rows_of
@@ -286,7 +285,7 @@ class LandmarkMap:
                     self._points(matrix[start:stop]), self.landmarks
                 )
 
-        threads = min(effective_n_jobs(n_jobs), -(-n_rows // BLOCK))
+        threads = min(local_threads(n_jobs), -(-n_rows // BLOCK))
         edges = np.linspace(0, n_rows, threads + 1).astype(np.int64)
         tasks = [partial(work, int(a), int(b)) for a, b in pairwise(edges)]
         run_in_threads(tasks, threads)

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 from scipy import sparse
 
 from featurewright.engine.buffers import UserFunctions
 from featurewright.engine.forest import Forest
 from featurewright.engine.path_kernel import BLOCK_COLUMNS, add_shared, write_shared
-from featurewright.engine.threads import run_in_threads
+from featurewright.engine.threads import local_threads, run_in_threads
 from featurewright.paths.encoding import (
     Layout,
     LeafSource,
@@ -205,7 +204,7 @@ def share_paths(
             add_shared(*where, own, meet, by_longer, order, table, back, sums)
             write_shared(sums, begin, end, block, n_block, norms, other_norms, out)
 
-    threads = effective_n_jobs(n_jobs)
+    threads = local_threads(n_jobs)
     n_blocks = -(-len(others) // BLOCK_COLUMNS)
     step = BLOCK_COLUMNS * -(-n_blocks // threads)
     tasks = [

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 from scipy.linalg.blas import dgemm
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -54,6 +53,7 @@ from featurewright.recursive.steps import (
     Stage,
     Weights,
     check_memory,
+    each_problem,
     is_stochastic,
     plan_parts,
     plan_sizes,
@@ -516,11 +516,12 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
                 wrong = stages[0].weighed.model.predict(columns) - pair[1].target
                 losses.append(np.average(wrong**2, weights=pair[1].weights))
                 continue
-            own = Parallel(self._threads(pair[0], plane), prefer="threads")(
-                delayed(_probability)(self.estimator, pair, plane, stage.matrix, problem)
-                for stage, problem in zip(
-                    stages, self._problems(pair[0].target, plane), strict=True
-                )
+            own = each_problem(
+                _probability,
+                [stage.matrix for stage in stages],
+                self._problems(pair[0].target, plane),
+                (self.estimator, pair, plane),
+                self._threads(pair[0], plane),
             )
             losses.append(log_loss(join_probabilities(own), pair[1].target, pair[1].weights))
         return float(np.mean(losses))
@@ -681,7 +682,7 @@ def deal_folds(codes: npt.NDArray[Any], n_folds: int, seed: int) -> list[Part]:
 
 
 def _probability(
-    estimator: Any, parts: tuple[Rows, Rows], plane: Plane, matrix: Matrix | None, problem: Problem
+    matrix: Matrix | None, problem: Problem, estimator: Any, parts: tuple[Rows, Rows], plane: Plane
 ) -> Matrix:
     """Fit a member on training rows; return held-out rows' probabilities of its class."""
     train, test = parts

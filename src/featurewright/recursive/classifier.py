@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
@@ -22,7 +21,7 @@ from featurewright.recursive.members import (
     fit_model,
     join_probabilities,
 )
-from featurewright.recursive.steps import Matrix, product
+from featurewright.recursive.steps import Matrix, Plane, Problem, Weights, each_problem, product
 
 _MEMBERS = """
 estimators_ : list of classifiers
@@ -133,12 +132,8 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
         problems = self._problems(rows.target, plane)
         blocks = (product(rows.columns, stage.matrix) for stage in found.stages)
         if not self._calibrates_apart():
-            return list(
-                Parallel(self._threads(rows, plane), prefer="threads")(
-                    delayed(fit_member)(self.estimator, block, problem, rows.weights, plane)
-                    for block, problem in zip(blocks, problems, strict=True)
-                )
-            )
+            settings = (self.estimator, rows.weights, plane)
+            return each_problem(_fit_one, blocks, problems, settings, self._threads(rows, plane))
         decisions = self._held_out_decisions(found)
         members = []
         for k, (block, problem) in enumerate(zip(blocks, problems, strict=True)):
@@ -186,3 +181,8 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
         """
         best = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[best]
+
+
+def _fit_one(block: Any, problem: Problem, estimator: Any, weights: Weights, plane: Plane) -> Any:
+    """Fit the member of one problem."""
+    return fit_member(estimator, block, problem, weights, plane)

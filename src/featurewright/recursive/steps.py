@@ -5,6 +5,7 @@ Columns of large weight come first; those left are weighed by themselves, and th
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
@@ -13,12 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, parallel_config
 from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.svm import LinearSVC, LinearSVR
 
+from featurewright.engine.threads import local_threads, one_blas_thread
 from featurewright.estimators.parameters import whole_number
+from featurewright.estimators.units import chosen_backend, run_units
 
 Matrix = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64] | None
@@ -308,6 +312,46 @@ def weigh(columns: Any, problem: Problem, weights: Weights, plane: Plane) -> Wei
     return Weighed(rounded(w), model, float(np.average(loss, weights=weights)))
 
 
+def each_problem(
+    compute: Callable[..., Any],
+    tables: Iterable[Any],
+    problems: Sequence[Problem],
+    settings: tuple[Any, ...],
+    n_jobs: int | None,
+) -> list[Any]:
+    """Return `compute(table, problem, *settings)` for each problem with its table.
+
+    In threads, or where the active joblib backend says unless `n_jobs` is 1.
+    """
+    backend = None if n_jobs == 1 or len(problems) == 1 else chosen_backend()
+    if backend is None:
+        pairs = zip(tables, problems, strict=True)
+        with parallel_config("threading"):
+            return list(
+                Parallel(local_threads(n_jobs))(
+                    delayed(compute)(table, problem, *settings) for table, problem in pairs
+                )
+            )
+    tables = list(tables)
+    # A table that all problems have in common is sent once.
+    common = tables[0] if all(table is tables[0] for table in tables) else None
+    units = [
+        (None if common is not None else table, problem)
+        for table, problem in zip(tables, problems, strict=True)
+    ]
+    shared = (compute, common, settings)
+    return run_units(backend, _one_problem, shared, units, what="problem of a class", n_jobs=n_jobs)
+
+
+def _one_problem(shared: tuple[Any, ...], unit: tuple[Any, Problem], seconds: float | None) -> Any:
+    """Compute one problem in another process; there is no deadline."""
+    (compute, common, settings), (table, problem) = shared, unit
+    with one_blas_thread(), warnings.catch_warnings():
+        # As in this process: weights that are close to the best ones will do.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return compute(common if table is None else table, problem, *settings)
+
+
 def recurse(
     columns: Any,
     problems: Sequence[Problem],
@@ -341,12 +385,7 @@ def recurse(
     """
 
     def weigh_all(tables: Iterable[Any]) -> list[Weighed]:
-        pairs = zip(tables, problems, strict=True)
-        return list(
-            Parallel(n_jobs, prefer="threads")(
-                delayed(weigh)(table, problem, weights, plane) for table, problem in pairs
-            )
-        )
+        return each_problem(weigh, tables, problems, (weights, plane), n_jobs)
 
     stages = [Stage(None, found) for found in weigh_all([columns] * len(problems))]
     yield stages

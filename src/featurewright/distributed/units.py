@@ -1,0 +1,239 @@
+"""Run the units of a fit on the workers of a Dask cluster.
+
+joblib's own Dask backend would wait for ever for workers that do not come back, and would lose a
+table that was sent to a worker that is gone. So units are sent through the backend's client here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from distributed import CancelledError, Client, Event, Future, KilledWorker, get_worker, wait
+from joblib import parallel_config
+
+from featurewright.distributed.versions import Versions, check_workers, own_versions
+from featurewright.engine.threads import Halt
+
+LOST_SECONDS = 30.0  # without any worker until a fit gives up
+MAX_RESTARTS = 3  # times that everything sent is lost without a unit being finished in between
+_POLL_SECONDS = 1.0  # between looks at the deadline and the workers
+_ADVICE = "give workers more memory or fewer threads, or the fit fewer rows (max_samples)."
+_UNITS_PER_THREAD = 2  # sent ahead, so that no worker waits for the next
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """What all units of a fit need; a class of its own, because Dask looks into lists and dicts."""
+
+    compute: Callable[[Any, Any, float | None], Any]
+    value: Any
+
+
+def inside_task() -> bool:
+    """Whether this runs on a worker, as part of a task."""
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+def run_on_dask(
+    client: Client,
+    compute: Callable[[Any, Any, float | None], Any],
+    shared: Any,
+    units: Sequence[Any],
+    *,
+    what: str,
+    halt: Halt,
+    on_done: Callable[[int], None],
+) -> list[Any]:
+    """Compute units on a cluster; return their results in order.
+
+    What was lost with a worker is sent again. See `featurewright.estimators.units.run_units`.
+    """
+    run = _Run(client, Shared(compute, shared), units, what=what, halt=halt, on_done=on_done)
+    with some_worker(client):
+        check_workers(client)
+        run.begin()
+    return run.results()
+
+
+@contextmanager
+def some_worker(client: Client) -> Iterator[None]:
+    """Wait until there is a worker, and keep it for as long as the context lasts.
+
+    An adaptive cluster starts a worker when there is a task, and ends it when there is none.
+    """
+    if client.nthreads():
+        yield
+        return
+    name = f"featurewright-{uuid4().hex}"
+    held = client.submit(_hold, name, LOST_SECONDS, pure=False)
+    try:
+        client.wait_for_workers(1, timeout=LOST_SECONDS)
+    except TimeoutError:
+        client.cancel(held)
+        raise RuntimeError(
+            f"the cluster has had no worker for {LOST_SECONDS:g} s; start workers and try again."
+        ) from None
+    yield
+    Event(name, client=client).set()
+
+
+class _Run:
+    """The units of one fit: those waiting, those sent, those done."""
+
+    def __init__(
+        self,
+        client: Client,
+        shared: Shared,
+        units: Sequence[Any],
+        *,
+        what: str,
+        halt: Halt,
+        on_done: Callable[[int], None],
+    ) -> None:
+        self.client, self.shared, self.units = client, shared, units
+        self.what, self.halt, self.on_done = what, halt, on_done
+        self.done: dict[int, Any] = {}
+        self.waiting = list(range(len(units)))[::-1]  # the next one is last
+        self.sent: dict[Future, int] = {}
+        self.data: Future | None = None
+        self.n_restarts = 0
+        self.last_seen = time.monotonic()  # of a worker
+
+    def begin(self) -> None:
+        """Send the first units."""
+        with self._cancelling():
+            self._send()
+
+    def results(self) -> list[Any]:
+        """Send units until all are done or time is up; return their results in order."""
+        with self._cancelling():
+            while True:
+                self._send()
+                if not self.sent:
+                    return [self.done.get(number) for number in range(len(self.units))]
+                self._wait()
+                self._collect()
+
+    @contextmanager
+    def _cancelling(self) -> Iterator[None]:
+        """Leave nothing running when the client is interrupted or an error is raised."""
+        try:
+            yield
+        except BaseException:
+            if self.client.status == "running":
+                self.client.cancel(list(self.sent), force=True)
+            raise
+
+    def _send(self) -> None:
+        """Send the next units."""
+        n_threads = sum(self.client.nthreads().values()) if self.waiting else 0
+        limit = _UNITS_PER_THREAD * max(1, n_threads)
+        while self.waiting and len(self.sent) < limit:
+            if self.halt.time_is_up and (self.sent or self.done):
+                self.waiting.clear()
+                return
+            if self.data is None:
+                # One copy for each worker that is here; those that come later get it from these.
+                self.data = self.client.scatter(
+                    self.shared, broadcast=True, hash=False, timeout=LOST_SECONDS
+                )
+            number = self.waiting.pop()
+            seconds = self.halt.seconds_left
+            end = None if seconds is None else time.time() + seconds
+            future = self.client.submit(
+                _compute, self.data, self.units[number], seconds, end, own_versions(), pure=False
+            )
+            self.sent[future] = number
+
+    def _wait(self) -> None:
+        """Wait until a unit is finished, for as long as there are workers."""
+        try:
+            wait(list(self.sent), timeout=_POLL_SECONDS, return_when="FIRST_COMPLETED")
+        except TimeoutError:
+            if self.client.status != "running":
+                raise RuntimeError(
+                    f"the scheduler of the cluster was lost after {self._progress()}; start a "
+                    "cluster and fit again."
+                ) from None
+            now = time.monotonic()
+            if self.client.nthreads():
+                self.last_seen = now
+            elif now - self.last_seen > LOST_SECONDS:
+                raise RuntimeError(
+                    f"all workers of the cluster were lost after {self._progress()} and none came "
+                    f"back in {LOST_SECONDS:g} s; start workers and fit again."
+                ) from None
+        except CancelledError:
+            pass  # collected as lost
+        else:
+            self.last_seen = time.monotonic()
+
+    def _collect(self) -> None:
+        """Take the results of finished units; what was lost waits to be sent again."""
+        lost = False
+        for future in [future for future in self.sent if future.done()]:
+            number = self.sent.pop(future)
+            if future.status == "error":
+                self._raise(future.exception(), number)
+            try:
+                self.done[number] = future.result()
+            except CancelledError:  # the unit, or its result, was lost with a worker
+                lost = True
+                self.waiting.append(number)
+            else:
+                self.n_restarts = 0
+                self.on_done(len(self.done))
+        if not lost:
+            return
+        # The table was lost with the last worker that had it: everything is sent anew.
+        self.n_restarts += 1
+        if self.n_restarts > MAX_RESTARTS:
+            raise RuntimeError(
+                f"the workers of the cluster ended {self.n_restarts} times in a row after "
+                f"{self._progress()}, most likely for lack of memory; {_ADVICE}"
+            )
+        self.client.cancel(list(self.sent), force=True)
+        self.waiting = sorted({*self.waiting, *self.sent.values()}, reverse=True)
+        self.sent.clear()
+        self.data = None
+
+    def _raise(self, error: BaseException, number: int) -> None:
+        """Raise the error of a unit, in one sentence where memory is the reason."""
+        name = f"{self.what}, number {number + 1} of {len(self.units)},"
+        if isinstance(error, KilledWorker):
+            raise RuntimeError(
+                f"a {name} ended every worker it was sent to, most likely for lack of memory; "
+                f"{_ADVICE}"
+            ) from error
+        if isinstance(error, MemoryError):
+            raise MemoryError(f"a {name} ran out of memory; {_ADVICE}") from error
+        raise error
+
+    def _progress(self) -> str:
+        """Return how many units are done."""
+        return f"{len(self.done)} of {len(self.units)} units (a {self.what} each)"
+
+
+def _compute(
+    shared: Shared, unit: Any, seconds: float | None, end: float | None, versions: Versions
+) -> Any:
+    """Compute a unit in one thread of a worker, which may have waited for its turn."""
+    versions.check("this worker")
+    if seconds is not None and end is not None:
+        seconds = max(0.0, min(seconds, end - time.time()))
+    with parallel_config("sequential"):
+        return shared.compute(shared.value, unit, seconds)
+
+
+def _hold(name: str, seconds: float) -> None:
+    """Keep a worker busy until an event happens."""
+    Event(name).wait(timeout=seconds)

@@ -1,0 +1,156 @@
+"""Workers that die, that never come, that differ; clients that are interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from sklearn.tree import DecisionTreeClassifier
+from tests.distributed import models
+from tests.distributed.conftest import QUIET
+
+from featurewright import ConstructiveForestClassifier, KernelFeatureEnsembleClassifier
+from featurewright.distributed import units, versions, warm_up
+from featurewright.engine.threads import Halt
+
+
+class DiesOnce(DecisionTreeClassifier):
+    """A learner that takes its process along the first time it is fitted on a worker."""
+
+    def __init__(self, marker=None, *, random_state=None):
+        super().__init__(random_state=random_state)
+        self.marker = marker
+
+    def fit(self, X, y, sample_weight=None):
+        if self.marker and not Path(self.marker).exists():
+            Path(self.marker).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().fit(X, y, sample_weight)
+
+
+def run(client, compute, shared, numbers, **settings):
+    settings = {"what": "number", "halt": Halt(), "on_done": lambda done: None} | settings
+    return units.run_on_dask(client, compute, shared, numbers, **settings)
+
+
+def half(shared, unit, seconds):
+    return unit / 2
+
+
+def out_of_memory(shared, unit, seconds):
+    raise MemoryError
+
+
+def dies(shared, unit, seconds):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_killed_in_mid_fit_changes_no_bit(processes, tmp_path):
+    X, y, _ = models.make_table()
+    X = X[["a", "b", "c"]]
+
+    def fit(marker):
+        model = KernelFeatureEnsembleClassifier(DiesOnce(marker), n_estimators=9, random_state=0)
+        return model.fit(X, y).predict_proba(X)
+
+    expected = fit(None)
+    with processes.as_current(), joblib.parallel_config("dask"):
+        actual = fit(str(tmp_path / "marker"))
+    assert (tmp_path / "marker").exists()
+    np.testing.assert_array_equal(actual, expected)
+
+
+def test_all_workers_lost_is_an_error(monkeypatch):
+    monkeypatch.setattr(units, "LOST_SECONDS", 0.5)
+    with (
+        LocalCluster(1, threads_per_worker=1, processes=False, **QUIET) as cluster,
+        Client(cluster) as client,
+    ):
+        with pytest.raises(RuntimeError, match=r"all workers .* lost after \d+ of 50 units"):
+            run(client, half, None, range(50), on_done=lambda done: cluster.scale(0))
+        with pytest.raises(RuntimeError, match=r"no worker for 0\.5 s; start workers"):
+            run(client, half, None, range(3))
+
+
+def test_too_little_memory_names_the_unit(threads):
+    with pytest.raises(MemoryError, match="number, number 1 of 3, ran out of memory; give workers"):
+        run(threads, out_of_memory, None, range(3))
+
+
+def test_an_interrupt_cancels_what_was_sent(threads, monkeypatch):
+    sent = []
+    submit = threads.submit
+    monkeypatch.setattr(threads, "submit", lambda *a, **k: sent.append(submit(*a, **k)) or sent[-1])
+
+    def interrupt(done):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(threads, half, None, range(50), on_done=interrupt)
+    assert 1 < len(sent) < 50
+    assert {future.status for future in sent} <= {"finished", "cancelled"}
+
+
+def test_another_version_is_refused(processes, monkeypatch):
+    ours = versions.own_versions().found
+    other = versions.Versions(("0.0.1", *ours[1:]))
+    monkeypatch.setattr(versions, "own_versions", lambda: other)
+    message = f"has featurewright {ours[0]}, but the client has 0.0.1: install the same version"
+    with pytest.raises(RuntimeError, match=message):
+        run(processes, half, None, range(3))
+    with pytest.raises(RuntimeError, match=message):
+        warm_up(processes)
+
+
+def test_a_worker_of_another_version_that_comes_late_is_refused():
+    ours = versions.own_versions().found
+    late = versions.Versions((*ours[:2], "0.1"))
+    with pytest.raises(RuntimeError, match=f"this worker has numba {ours[2]}, but the client has"):
+        late.check("this worker")
+
+
+def test_warming_up_reaches_every_worker(processes):
+    assert warm_up(processes) > 0
+
+
+@pytest.mark.slow
+def test_a_unit_that_ends_every_worker_is_an_error():
+    with LocalCluster(2, threads_per_worker=1, **QUIET) as cluster, Client(cluster) as client:
+        with pytest.raises(RuntimeError, match=r"ended .* most likely for lack of memory"):
+            run(client, dies, None, range(1))
+        assert run(client, half, None, range(3)) == [0.0, 0.5, 1.0]
+
+
+@pytest.mark.slow
+def test_the_only_worker_killed_changes_no_bit(tmp_path):
+    X, y, _ = models.make_table()
+    X = X[["a", "b", "c"]]
+
+    def fit(marker):
+        model = KernelFeatureEnsembleClassifier(DiesOnce(marker), n_estimators=9, random_state=0)
+        return model.fit(X, y).predict_proba(X)
+
+    expected = fit(None)
+    with (
+        LocalCluster(1, threads_per_worker=1, **QUIET) as cluster,
+        Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        # The table is lost with the worker, and sent again.
+        np.testing.assert_array_equal(fit(str(tmp_path / "marker")), expected)
+
+
+@pytest.mark.slow
+def test_a_cluster_that_grows_from_nothing():
+    X, y, _ = models.make_table()
+    model = ConstructiveForestClassifier(40, random_state=0)
+    expected = model.fit(X, y).predict_proba(X)
+    with LocalCluster(0, threads_per_worker=1, **QUIET) as cluster, Client(cluster):
+        cluster.adapt(minimum=0, maximum=2)
+        with joblib.parallel_config("dask", wait_for_workers_timeout=60):
+            np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), expected)
