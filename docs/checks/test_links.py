@@ -41,9 +41,7 @@ def broken(path: Path) -> list[str]:
         if parts.scheme or parts.netloc or link in ("#", ""):
             continue
         target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-        if not target.is_file():
-            found.append(link)
-        elif (
+        if not target.is_file() or (
             parts.fragment
             and target.suffix == ".html"
             and unquote(parts.fragment) not in read(target).anchors

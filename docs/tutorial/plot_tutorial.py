@@ -21,10 +21,10 @@ X_train.head()
 # %%
 # Search
 # ------
-# :class:`~featurewright.AutoFeatures` tries several methods inside the folds of a cross-validation
-# and keeps what makes a model better on rows it has not seen. ``methods="readable"`` allows
-# formulas only, and ``effort="quick"`` takes seconds. The model is a linear one by default; ``estimator=``
-# takes any other.
+# :class:`~featurewright.AutoFeatures` tries several methods inside the folds of a
+# cross-validation and keeps what makes a model better on rows it has not seen.
+# ``methods="readable"`` allows formulas only, and ``effort="quick"`` takes seconds. The model is a
+# linear one by default; ``estimator=`` takes any other.
 
 from featurewright import AutoFeatures
 
@@ -80,9 +80,8 @@ from sklearn.preprocessing import StandardScaler
 neighbours = make_pipeline(StandardScaler(), KNeighborsRegressor())
 before = neighbours.fit(X_train, y_train).score(X_test, y_test)
 after = neighbours.fit(few.transform(X_train), y_train).score(few.transform(X_test), y_test)
-print(
-    f"nearest neighbours: R² {before:.3f} with the original columns, {after:.3f} with five formulas more"
-)
+print(f"nearest neighbours, original columns: R² {before:.3f}")
+print(f"nearest neighbours, with formulas:    R² {after:.3f}")
 
 # %%
 # In a cross-validation, put the search itself into the pipeline:
