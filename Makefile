@@ -10,7 +10,7 @@ STAMPS := $(VENV)/stamps
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-python test-numba test-oracles browser lint bench papers compare clean
+.PHONY: help demo test test-all test-python test-numba test-oracles browser lint docs docs-check bench papers compare clean
 
 GET_BROWSER := apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium
 
@@ -76,6 +76,20 @@ lint: $(STAMPS)/dev ## Check style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The pages are built from an empty folder, so that nothing of an older build is left in them.
+SITE := docs/_build/html
+BUILD_SITE = $(BIN)/python -m sphinx -W --keep-going -q -d docs/_build/doctrees -b html docs $(SITE)
+
+docs: $(STAMPS)/docs ## Build the site and its executed examples into docs/_build/html
+	rm -rf docs/_build docs/auto_examples docs/start/tutorial docs/reference/generated
+	$(BIN)/featurewright compile --quiet
+	$(BUILD_SITE)
+	@echo "Open $(SITE)/index.html, or run: $(BIN)/python -m http.server --directory $(SITE)"
+
+docs-check: docs ## Build the site, check its links, open it in a browser, run a notebook
+	@$(TOGETHER) $(STAMPS)/test browser
+	$(BIN)/python -m pytest -q docs/checks
+
 # SIZE=quick or SIZE=full; ARGS goes to the command, such as ARGS="--only paths" or ARGS=--check.
 papers compare: SIZE ?= quick
 bench: SIZE ?= full
@@ -91,4 +105,5 @@ compare: $(STAMPS)/bench ## Compare accuracy with scikit-learn, LightGBM and pee
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .venv-peers .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
+	rm -rf docs/_build docs/auto_examples docs/start/tutorial docs/reference/generated
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

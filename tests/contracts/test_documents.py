@@ -11,13 +11,19 @@ import pytest
 import typer
 from tests.cases import loop_over
 
+import featurewright
+from featurewright import datasets
 from featurewright.cli.app import app
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [
-    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md"),
-    *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
+# Folders that building the site fills.
+BUILT = ("docs/_build/", "docs/auto_examples/", "docs/start/tutorial/", "docs/reference/generated/")
+PAGES = [
+    name
+    for path in sorted((ROOT / "docs").rglob("*.md"))
+    if not (name := path.relative_to(ROOT).as_posix()).startswith(BUILT)
 ]
+DOCUMENTS = [*(path.name for path in sorted(ROOT.glob("*.md"))), "benchmarks/README.md", *PAGES]
 CONTRIBUTOR_PAGES = [name for name in DOCUMENTS if name.startswith("docs/adding_")]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
@@ -27,11 +33,18 @@ COMMANDS = [
     for line in block.splitlines()
     if line.startswith("featurewright ")
 ]
-GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
 
 
 def examples(text: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+
+
+SNIPPETS = [
+    pytest.param(page, code, id=f"{page.removeprefix('docs/')}-{number}")
+    for page in PAGES
+    if not page.startswith(("docs/results", "docs/adding_", "docs/develop"))
+    for number, code in enumerate(examples((ROOT / page).read_text(encoding="utf-8")))
+]
 
 
 @pytest.mark.parametrize("code", examples(README))
@@ -40,10 +53,18 @@ def test_readme_code_runs(code, capsys, other_estimators):
     assert "held-out" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("code", examples(GUIDE))
-def test_guide_code_runs(code, capsys):
-    exec(compile(code, "guide.md", "exec"), {})
+@pytest.mark.parametrize(("page", "code"), SNIPPETS)
+def test_code_of_pages_runs(page, code, capsys):
+    exec(compile(code, page, "exec"), {})
     assert capsys.readouterr().out.strip()
+
+
+def test_every_public_name_has_a_page():
+    text = (ROOT / "docs" / "reference" / "api.rst").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^   ([\w.]+)$", text, flags=re.MULTILINE))
+    public = {*featurewright.__all__, *(f"datasets.{name}" for name in datasets.__all__)}
+    # Kinds of values are named in the text; the two modules are listed by what they hold.
+    assert public - listed == {"Boolean", "Category", "Real", "datasets", "metrics"}
 
 
 @pytest.mark.parametrize("line", COMMANDS)

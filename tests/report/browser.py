@@ -86,8 +86,12 @@ class Browser:
 
     def open(self, path: Path) -> None:
         """Open a file and wait until it is loaded."""
+        self.open_address(path.resolve().as_uri())
+
+    def open_address(self, url: str) -> None:
+        """Open a page and wait until it is loaded."""
         self.events.clear()
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        self.call("Page.navigate", url=url)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self._receive())
 

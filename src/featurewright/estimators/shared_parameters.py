@@ -241,7 +241,7 @@ features_ : tuple of Feature
     Distinct constructed expressions by total gain, the best two hundred; each has `name`,
     `expression`, `gain` (share of the gain of all splits) and `count` (nodes that test it).
     `transform` computes the first `n_features_out` of them.
-feature_importances_ : ndarray of shape (n_features_in_,)
+feature_importances_ : ndarray of shape (n_features,)
     Share of the gain of all splits of each input column; a split's gain is divided among the
     columns that its expression names.
 interactions_ : tuple of (str, str, float)

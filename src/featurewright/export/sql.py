@@ -39,7 +39,7 @@ def to_sql(
         Whose SQL. SQLite needs version 3.35 and its mathematical functions.
     output : {"transform", "predict", "predict_proba"}, default="transform"
         What to compute: the columns of `get_feature_names_out`; "prediction" ("prediction_0", ...
-        for several targets); "probability_" and the label for each class.
+        for several targets); ``probability_`` and the label for each class.
     key : str or list of str, optional
         Columns of the table to carry along, as they are and first: a query has no order of rows.
     pretty : bool, default=False

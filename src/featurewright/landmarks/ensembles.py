@@ -81,7 +81,7 @@ width_ : float or None
     Width of the Gaussian kernel.
 n_landmarks_ : int
     Landmarks of each run.
-feature_importances_ : ndarray of shape (n_features_in_,)
+feature_importances_ : ndarray of shape (n_features,)
     Mean importance of each column over the runs, for members that tell it, as trees do. Together
     with `kernel_importance_` they make up 1.
 kernel_importance_ : float

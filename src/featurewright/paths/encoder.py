@@ -119,7 +119,7 @@ class ForestPathEncoder(GrownEnsemble):
     history_ : list of dict
         With "auto", the mean change of the kernel matrix (`change`) after a number of
         trees (`n_trees`).
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (n_features,)
         Share of the gain of all splits of each input column.
     forest_ : Forest
         The trees.

@@ -1,0 +1,106 @@
+"""Parts of the reference that are made from the program: operators and the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+# How operators that carry a number are written.
+NUMBERED = {"at_least": "max(x, 2.5)", "at_most": "min(x, 2.5)", "over": "x > 2.5"}
+MARKUP = re.compile(r"\[/?(?:bold|dim|italic|cyan|green)\]")
+
+
+def operator_rows() -> Iterator[str]:
+    """Yield one row of Markdown for each built-in operator."""
+    from featurewright.expressions import OPERATORS, Call, Column, parse
+
+    yield "| name | takes | gives | written | where it is defined | SQL and ONNX |"
+    yield "|---|---|---|---|---|---|"
+    for name, operator in OPERATORS.items():
+        if operator.has_level:
+            written = "is_red(colour)"
+        elif operator.has_number:
+            written = str(parse(NUMBERED[name], ["x"]))
+        else:
+            operands = [Column(k, "xyz"[k], domain) for k, domain in enumerate(operator.inputs)]
+            written = str(Call(operator, tuple(operands)))
+        takes = ", ".join(domain.name.lower() for domain in operator.inputs)
+        rule = operator.rule.replace("|", "\\|")
+        same = "same bits" if operator.exact else "last digit may differ"
+        cells = [f"`{name}`", takes, operator.output.name.lower(), f"`{written}`", rule, same]
+        yield "| " + " | ".join(cells) + " |"
+
+
+def command_lines() -> Iterator[str]:
+    """Yield Markdown that describes every command with its options."""
+    import typer
+
+    from featurewright.cli.app import app
+
+    group: Any = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        yield f"## featurewright {name}"
+        yield ""
+        yield MARKUP.sub("", command.help or "")
+        yield ""
+        arguments = [p for p in command.params if p.param_type_name == "argument"]
+        usage = " ".join(parameter.name.upper() for parameter in arguments)
+        yield "```text"
+        yield f"featurewright {name} [OPTIONS] {usage}".rstrip()
+        yield "```"
+        yield ""
+        yield "| option | what it does | default |"
+        yield "|---|---|---|"
+        for parameter in command.params:
+            if getattr(parameter, "hidden", False):
+                continue
+            is_option = parameter.param_type_name == "option"
+            names = (
+                [*parameter.opts, *parameter.secondary_opts]
+                if is_option
+                else [parameter.name.upper()]
+            )
+            text = MARKUP.sub("", parameter.help or "").replace("|", "\\|").replace("\n", " ")
+            default = parameter.default
+            shown = "required" if parameter.required else _default(default)
+            yield f"| {', '.join(f'`{n}`' for n in names)} | {text} | {shown} |"
+        yield ""
+        examples = [line.strip() for line in (command.epilog or "").split("\n\n")[1:]]
+        if examples:
+            yield "```sh"
+            yield from (MARKUP.sub("", line) for line in examples)
+            yield "```"
+            yield ""
+
+
+def _default(value: Any) -> str:
+    if value is None or value is False or callable(value) or value in ((), []):
+        return ""
+    return f"`{getattr(value, 'value', value)}`"
+
+
+class OperatorTable(SphinxDirective):
+    """The table of operators."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        return self.parse_text_to_nodes("\n".join(operator_rows()))
+
+
+class CommandReference(SphinxDirective):
+    """All commands with their options."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one section for each command."""
+        return self.parse_text_to_nodes("\n".join(command_lines()), allow_section_headings=True)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register the directives."""
+    app.add_directive("operator-table", OperatorTable)
+    app.add_directive("command-reference", CommandReference)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
