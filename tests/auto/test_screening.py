@@ -97,6 +97,9 @@ def test_rows_without_a_target_are_left_out(caplog):
     assert some.gain_ == all_known.gain_
     labels = [None if gone else str(v > 0) for v, gone in zip(y, ~known, strict=True)]
     assert list(AutoFeatures(**SEARCH).fit(X, labels).classes_) == ["False", "True"]
+    np.testing.assert_array_equal(
+        AutoFeatures(**SEARCH).fit_transform(X, y.where(known)), some.transform(X)
+    )
 
 
 def test_targets_that_say_nothing():
