@@ -26,6 +26,7 @@ STANDARD = ("linear", "knn", "boosting")
 # A warning of scikit-learn about targets with many classes.
 MANY_CLASSES = "The number of unique classes is greater than 50%"
 _MIN_SHARED_CELLS = 100_000  # of a table, above which threads share the work of boosting
+_MAX_CELLS_AT_ONCE = 5_000_000  # that are standardised at once
 FEW_ROWS = 3_000  # up to here, a choice by five folds owes much to luck
 _VERY_FEW_ROWS = 1_500  # up to here, further folds are cheap and needed most
 
@@ -60,10 +61,21 @@ class EvenScaler(StandardScaler):
         self
             The fitted scaler.
         """
-        super().fit(X, y, sample_weight)
         values = np.asarray(X)
+        if values.size <= _MAX_CELLS_AT_ONCE:
+            super().fit(X, y, sample_weight)
+        else:  # which would make two copies of all rows
+            scaler = StandardScaler()
+            step = max(1, _MAX_CELLS_AT_ONCE // values.shape[1])
+            for start in range(0, len(values), step):
+                rows = slice(start, start + step)
+                weights = None if sample_weight is None else sample_weight[rows]
+                scaler.partial_fit(values[rows], None, weights)
+            self.__dict__.update({k: v for k, v in vars(scaler).items() if k.endswith("_")})
         low, high = values.min(axis=0), values.max(axis=0)
-        two = ((values == low) | (values == high)).all(axis=0) & (high > low)
+        two = np.array(
+            [np.all((own == a) | (own == b)) for own, a, b in zip(values.T, low, high, strict=True)]
+        ) & (high > low)
         self.scale_: NDArray[np.float64] = np.where(two, high - low, np.sqrt(self.var_))
         self.scale_[self.scale_ == 0] = 1.0
         return self

@@ -31,8 +31,13 @@ from featurewright.auto.estimators import (
 )
 from featurewright.auto.failures import Attempt
 from featurewright.auto.methods import METHODS, Task, chosen_methods, warm_up
-from featurewright.auto.originals import OutputColumn, short_names, unique_names
-from featurewright.auto.parts import KINDS, Part, learn_part, rate_formulas
+from featurewright.auto.originals import (
+    OutputColumn,
+    learn_originals,
+    short_names,
+    unique_names,
+)
+from featurewright.auto.parts import KINDS, Part, compute_columns, learn_part, rate_formulas
 from featurewright.auto.plan import EFFORTS
 from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader, learn_reader
@@ -403,10 +408,11 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
     def _refit(self, search: Search, candidate: Candidate) -> None:
         """Construct and fit once more, on all rows."""
         problem = search.problem
+        sample = problem.sample(candidate.methods, _LAST_SEED)
         # The seed is none of the folds' and the same for every `random_state`.
-        space = Workspace(problem, _LAST_SEED, search.store, search.effort)
+        space = Workspace(sample, _LAST_SEED, search.store, search.effort)
         parts: list[Part] = []
-        columns = space.base
+        columns: Any = space.base
         self.path_: Part | None = None
         with Attempt(f"{candidate.label!r} on all rows") as attempt:
             search.construct(space, [candidate, *search.longest_path()])
@@ -417,9 +423,16 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         if attempt.error:
             self._keep_originals()
             parts, columns = [], space.base
-        self.parts_ = parts
-        self.originals_ = space.originals
-        self._fit_model(search.estimator, problem, columns, space.undefined_shares(parts))
+        self.parts_, self.originals_ = parts, space.originals
+        shares = [part.undefined(sample.table) for part in parts]
+        if sample is not problem:
+            del space, columns  # all rows take their place
+            self.originals_ = learn_originals(problem.table.matrix, problem.table.schema)
+            columns = compute_columns(
+                self.originals_, parts, problem.table, self.n_jobs, dtype=np.float32
+            )
+        undefined = np.concatenate([np.zeros(len(self.originals_.columns)), *shares])
+        self._fit_model(search.estimator, problem, columns, undefined)
         path = () if self.path_ is None else self.path_.features
         self.path_stability_ = search.stability(path)
         self.stability_ = search.stability(self.features_)
@@ -442,7 +455,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         described = [c.kind not in KINDS or KINDS[c.kind].is_described for c in self.columns_]
         shown = np.flatnonzero(described)[:_MAX_PROFILED_COLUMNS]
         self.profile_ = profile_columns(
-            columns[:, shown],
+            columns if len(shown) == columns.shape[1] else columns[:, shown],
             [self.columns_[at].name for at in shown],
             problem.codes,
             self.task_,
@@ -693,8 +706,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         """Return the output as an array, whatever `set_output` asks for."""
         check_is_fitted(self)
         table = self.reader_.read(self, X)
-        base = self.originals_.compute(np.asarray(table.matrix, np.float64))
-        return np.hstack([base, *(part.compute(table, self.n_jobs) for part in self.parts_)])
+        return np.asarray(compute_columns(self.originals_, self.parts_, table, self.n_jobs))
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the original columns as numbers, and the constructed ones.

@@ -15,7 +15,7 @@ from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
 from featurewright.auto.estimators import fit_estimator
 from featurewright.auto.failures import EstimatorError
 from featurewright.auto.formulas import order_formulas
-from featurewright.auto.methods import MAX_FORMULAS, Method, Request, Task, operators_of
+from featurewright.auto.methods import MAX_FORMULAS, METHODS, Method, Request, Task, operators_of
 from featurewright.auto.originals import Originals, learn_originals
 from featurewright.auto.parts import KINDS, Part, learn_values, rate_formulas
 from featurewright.auto.plan import Effort
@@ -28,6 +28,7 @@ Places = NDArray[np.intp]
 
 _JOINED = "joined"  # the pool of formulas of several methods, in one order
 _MAX_STORED_BYTES = 2**28
+_MIN_LAST_ROWS, _MAX_LAST_CELLS = 20_000, 6_000_000  # that the last construction sees
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,18 @@ class Problem:
             self.task,
             self.limit,
         )
+
+    def sample(self, methods: Sequence[str], seed: int) -> Problem:
+        """Return the rows that columns are constructed from in the end: of very many, a sample.
+
+        Methods learn from a sample themselves, but for those that name rows.
+        """
+        n_rows, n_columns = self.table.shape
+        most = max(_MIN_LAST_ROWS, _MAX_LAST_CELLS // max(1, n_columns))
+        by_row = any(method in METHODS and METHODS[method].keeps_all_rows for method in methods)
+        if n_rows <= most or by_row:
+            return self
+        return self.take(np.sort(np.random.default_rng(seed).permutation(n_rows)[:most]))
 
 
 class ValueStore:
@@ -310,18 +323,13 @@ class Workspace:
 
     def columns(self, chosen: Sequence[ChosenColumns]) -> Matrix:
         """Return original and constructed columns of the training rows."""
-        values = (self._pools[pool].train.columns(places) for pool, places in chosen)
-        return np.hstack([self.base, *values])
+        values = [self._pools[pool].train.columns(places) for pool, places in chosen]
+        return np.hstack([self.base, *values]) if values else self.base
 
     def rated_parts(self, chosen: Sequence[ChosenColumns], columns: Matrix) -> list[Part]:
         """Return chosen columns as parts of the output, their formulas with gains that compare."""
         parts = [self.part(pool).take(places) for pool, places in chosen]
         return rate_formulas(parts, columns, self.problem.target)
-
-    def undefined_shares(self, parts: Sequence[Part]) -> NDArray[np.float64]:
-        """Return the share of rows in which each output column is undefined, and was filled."""
-        shares = (part.undefined(self.problem.table) for part in parts)
-        return np.concatenate([np.zeros(self.base.shape[1]), *shares])
 
 
 def _pool_of(block: Block) -> str:
