@@ -208,7 +208,8 @@ def learn_reader(
     reader = TableReader(
         names, tuple(is_plain[at] for at in kept), plain, tuple(times), columns, schema, None
     )
-    table = EncodedTable(_join(_take(matrix, kept), seconds, derived), schema)
+    # A copy: the rows may be kept, and must not change with the table of the user.
+    table = EncodedTable(_join(matrix[:, kept], seconds, derived), schema)
     return reader, table, left_out
 
 
@@ -228,7 +229,7 @@ def _learn_array(
     plain = _subset(whole, kept)
     columns = tuple(DerivedColumn(name, name, "value") for name in plain.names)
     reader = TableReader(whole.names, tuple(kept), plain, (), columns, plain, whole)
-    # The rows may be kept, and must not change with the table of the user.
+    # As above.
     own = matrix.copy() if np.may_share_memory(matrix, np.asarray(X)) else matrix
     return reader, EncodedTable(_take(own, kept), plain), left_out
 
