@@ -31,12 +31,7 @@ from featurewright.auto.estimators import (
 )
 from featurewright.auto.failures import Attempt
 from featurewright.auto.methods import METHODS, Task, chosen_methods, warm_up
-from featurewright.auto.originals import (
-    OutputColumn,
-    learn_originals,
-    short_names,
-    unique_names,
-)
+from featurewright.auto.originals import OutputColumn, short_names, unique_names
 from featurewright.auto.parts import KINDS, Part, compute_columns, learn_part, rate_formulas
 from featurewright.auto.plan import EFFORTS
 from featurewright.auto.profile import profile_columns
@@ -281,10 +276,8 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         check_length(y, n_rows)
         known = known_rows(y, self.cv)
         if known is not None:
-            table = EncodedTable(table.matrix[known], table.schema)
-            y, n_rows = take_rows(y, known), len(table.matrix)
-            weights = None if weights is None else weights[known]
-            groups = None if groups is None else groups[known]
+            table, n_rows = EncodedTable(table.matrix[known], table.schema), int(known.sum())
+            y, weights, groups = (take_rows(given, known) for given in (y, weights, groups))
         target = read_target(y, n_rows, self.estimator, self.task)
         self.task_: str = target.task
         self.target_name_: str | None = target.name
@@ -411,26 +404,24 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         sample = problem.sample(candidate.methods, _LAST_SEED)
         # The seed is none of the folds' and the same for every `random_state`.
         space = Workspace(sample, _LAST_SEED, search.store, search.effort)
+        originals = space.originals_for(search.estimator)
         parts: list[Part] = []
-        columns: Any = space.base
         self.path_: Part | None = None
         with Attempt(f"{candidate.label!r} on all rows") as attempt:
             search.construct(space, [candidate, *search.longest_path()])
             chosen = space.select(candidate)
-            columns = space.columns(chosen)
-            parts = space.rated_parts(chosen, columns)
+            parts = space.rated_parts(chosen, space.columns(chosen))
+            columns: Any = space.columns(chosen, originals)
             self.path_ = space.joined
         if attempt.error:
             self._keep_originals()
-            parts, columns = [], space.base
-        self.parts_, self.originals_ = parts, space.originals
+            parts, columns = [], space.columns([], originals)
+        self.parts_, self.originals_ = parts, originals
         shares = [part.undefined(sample.table) for part in parts]
         if sample is not problem:
             del space, columns  # all rows take their place
-            self.originals_ = learn_originals(problem.table.matrix, problem.table.schema)
-            columns = compute_columns(
-                self.originals_, parts, problem.table, self.n_jobs, dtype=np.float32
-            )
+            originals = self.originals_ = problem.originals(search.estimator)
+            columns = compute_columns(originals, parts, problem.table, self.n_jobs, np.float32)
         undefined = np.concatenate([np.zeros(len(self.originals_.columns)), *shares])
         self._fit_model(search.estimator, problem, columns, undefined)
         path = () if self.path_ is None else self.path_.features
@@ -450,7 +441,9 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         self.feature_mapping_: dict[str, str] = short_names(self.columns_) if short else {}
         listed = [feature for part in self.parts_ for feature in part.features]
         self.features_: list[Feature] = sorted(listed, key=lambda feature: -feature.gain)
-        self.model_ = fit_estimator(estimator, columns, problem.y, problem.weights)
+        self.model_ = fit_estimator(
+            estimator, columns, problem.y, problem.weights, self.originals_.categories
+        )
         labels = getattr(self, "classes_", None) if self.task_ == "classification" else None
         described = [c.kind not in KINDS or KINDS[c.kind].is_described for c in self.columns_]
         shown = np.flatnonzero(described)[:_MAX_PROFILED_COLUMNS]
@@ -625,7 +618,11 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         additive = copy(self)
         with few_threads(self.n_jobs, problem.table.matrix.size):
             additive.originals_, chosen = select_terms(
-                self.originals_, () if path is None else path.features, problem, max_terms
+                # Codes are no numbers.
+                problem.originals(None) if self.originals_.categories else self.originals_,
+                () if path is None else path.features,
+                problem,
+                max_terms,
             )
             additive._keep_terms(chosen, problem)
         return additive

@@ -103,7 +103,9 @@ def known_rows(y: Any, cv: Any = None) -> NDArray[np.bool_] | None:
 
 
 def take_rows(y: Any, rows: NDArray[np.bool_]) -> Any:
-    """Return some rows of a target, with its name where it has one."""
+    """Return some rows of a target, with its name where it has one; None of nothing."""
+    if y is None:
+        return None
     wrapped = nw.from_native(y, pass_through=True, allow_series=True)
     if isinstance(wrapped, nw.Series | nw.DataFrame):
         return wrapped.filter(rows.tolist()).to_native()
