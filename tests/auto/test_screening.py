@@ -112,6 +112,7 @@ def test_targets_that_say_nothing():
         ),
         (np.ones(40), "The target is 1.0 in all 40 rows, but two or more"),
         (pl.Series("churn", ["no"] * 40), "The target 'churn' is 'no' in all 40 rows"),
+        (np.ones((40, 2)), "The target is 1.0 in all 40 rows"),
         (["x" * 2000, "y"] * 20, "A class of the target has 2,000 characters"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -21,10 +21,12 @@ from threadpoolctl import threadpool_limits
 from featurewright.engine.threads import local_threads, one_blas_thread
 from featurewright.estimators.parameters import one_of, whole_number
 
+_HISTOGRAM_BOOSTING = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 STANDARD = ("linear", "knn", "boosting")
 # A warning of scikit-learn about targets with many classes.
 MANY_CLASSES = "The number of unique classes is greater than 50%"
 _MIN_SHARED_CELLS = 100_000  # of a table, above which threads share the work of boosting
+_MAX_CELLS_AT_ONCE = 5_000_000  # that are standardised at once
 FEW_ROWS = 3_000  # up to here, a choice by five folds owes much to luck
 _VERY_FEW_ROWS = 1_500  # up to here, further folds are cheap and needed most
 
@@ -59,10 +61,21 @@ class EvenScaler(StandardScaler):
         self
             The fitted scaler.
         """
-        super().fit(X, y, sample_weight)
         values = np.asarray(X)
+        if values.size <= _MAX_CELLS_AT_ONCE:
+            super().fit(X, y, sample_weight)
+        else:  # which would make two copies of all rows
+            scaler = StandardScaler()
+            step = max(1, _MAX_CELLS_AT_ONCE // values.shape[1])
+            for start in range(0, len(values), step):
+                rows = slice(start, start + step)
+                weights = None if sample_weight is None else sample_weight[rows]
+                scaler.partial_fit(values[rows], None, weights)
+            self.__dict__.update({k: v for k, v in vars(scaler).items() if k.endswith("_")})
         low, high = values.min(axis=0), values.max(axis=0)
-        two = ((values == low) | (values == high)).all(axis=0) & (high > low)
+        two = np.array(
+            [np.all((own == a) | (own == b)) for own, a, b in zip(values.T, low, high, strict=True)]
+        ) & (high > low)
         self.scale_: NDArray[np.float64] = np.where(two, high - low, np.sqrt(self.var_))
         self.scale_[self.scale_ == 0] = 1.0
         return self
@@ -161,6 +174,33 @@ def refuses_formulas(estimator: Any) -> bool:
     return type(_last(estimator)).__module__.partition(".")[0] in ("lightgbm", "xgboost")
 
 
+def takes_categories(estimator: Any) -> bool:
+    """Whether an estimator takes columns of codes as categories, and would if its user fitted it.
+
+    scikit-learn's gradient boosting and LightGBM find them by the type of a column, XGBoost where
+    it is told to.
+    """
+    if type(estimator).__name__ in _HISTOGRAM_BOOSTING:
+        given = getattr(estimator, "categorical_features", None)
+        return isinstance(given, str) and given == "from_dtype"
+    package = type(estimator).__module__.partition(".")[0]
+    if package == "xgboost":
+        return bool(getattr(estimator, "enable_categorical", False))
+    return package == "lightgbm"
+
+
+def _tell_categories(model: Any, places: Sequence[int], n_columns: int) -> dict[str, Any]:
+    """Set which columns are categories; return parameters of `fit` where these say it."""
+    package = type(model).__module__.partition(".")[0]
+    if package == "lightgbm":
+        return {"categorical_feature": list(places)}
+    if package == "xgboost":
+        model.set_params(feature_types=["c" if k in places else "q" for k in range(n_columns)])
+    else:
+        model.set_params(categorical_features=list(places))
+    return {}
+
+
 def make_folds(
     cv: Any, y: NDArray[Any], groups: Any, task: str, seed: int, *, weights: Any = None
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -246,8 +286,13 @@ def few_threads(n_jobs: int | None, n_cells: int) -> Iterator[None]:
         yield
 
 
-def fit_estimator(estimator: Any, X: Any, y: NDArray[Any], weights: Any) -> Any:
-    """Return a fitted copy of an estimator; weights are passed where it takes them."""
+def fit_estimator(
+    estimator: Any, X: Any, y: NDArray[Any], weights: Any, categories: Sequence[int] = ()
+) -> Any:
+    """Return a fitted copy of an estimator; weights are passed where it takes them.
+
+    Some columns may be codes of categories, for an estimator that takes them.
+    """
     model = clone(estimator)
     if y.ndim == 1 and len(np.unique(y)) == 1:
         # Most classifiers refuse a single class, and there is nothing to learn of numbers.
@@ -255,6 +300,8 @@ def fit_estimator(estimator: Any, X: Any, y: NDArray[Any], weights: Any) -> Any:
 
         return (DummyRegressor() if is_regressor(model) else DummyClassifier()).fit(X, y)
     parameters = {} if weights is None else _weight_parameters(model, weights)
+    if categories:
+        parameters |= _tell_categories(model, categories, X.shape[1])
     with warnings.catch_warnings():
         # A solver that has not quite converged is good enough to compare columns by.
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -27,7 +27,7 @@ from featurewright.auto.estimators import (
 from featurewright.auto.failures import Attempt
 from featurewright.auto.links import LAST_SEED, LinkSearch, keep_used, read_table
 from featurewright.auto.methods import METHODS, Task, chosen_methods, warm_up
-from featurewright.auto.parts import Part
+from featurewright.auto.parts import Part, compute_columns
 from featurewright.auto.plan import EFFORTS
 from featurewright.auto.reading import TableReader, learn_reader
 from featurewright.auto.refits import Refits
@@ -326,12 +326,10 @@ class AutoFeatures(Refits, TransformerMixin, BaseEstimator):
         check_length(y, n_rows)
         known = known_rows(y, self.cv)
         if known is not None:
-            table = EncodedTable(table.matrix[known], table.schema)
-            y, n_rows = take_rows(y, known), len(table.matrix)
+            table, n_rows = EncodedTable(table.matrix[known], table.schema), int(known.sum())
+            y, weights, groups = (take_rows(given, known) for given in (y, weights, groups))
             if len(self.links) or self.as_of is not None:
                 X = take_rows(X, known)
-            weights = None if weights is None else weights[known]
-            groups = None if groups is None else groups[known]
         target = read_target(y, n_rows, self.estimator, self.task)
         self.task_: str = target.task
         self.target_name_: str | None = target.name
@@ -479,22 +477,28 @@ class AutoFeatures(Refits, TransformerMixin, BaseEstimator):
         problem, linked = search.problem, None
         if links is not None:
             problem, linked = links.whole(problem, LAST_SEED)
-        space = Workspace(problem, LAST_SEED, search.store, search.effort)
+        sample = problem.sample(candidate.methods, LAST_SEED)
+        space = Workspace(sample, LAST_SEED, search.store, search.effort)
+        originals = space.originals_for(search.estimator)
         parts: list[Part] = []
-        columns = space.base
         self.path_: Part | None = None
         with Attempt(f"{candidate.label!r} on all rows") as attempt:
             search.construct(space, [candidate, *search.longest_path()])
             chosen = space.select(candidate)
-            columns = space.columns(chosen)
-            parts = space.rated_parts(chosen, columns)
+            parts = space.rated_parts(chosen, space.columns(chosen))
+            columns: Any = space.columns(chosen, originals)
             self.path_ = space.joined
         if attempt.error:
             self._keep_originals()
-            parts, columns = [], space.base
-        self.parts_ = parts
-        self.originals_ = space.originals
-        self._fit_model(search.estimator, problem, columns, space.undefined_shares(parts))
+            parts, columns = [], space.columns([], originals)
+        self.parts_, self.originals_ = parts, originals
+        shares = [part.undefined(sample.table) for part in parts]
+        if sample is not problem:
+            del space, columns  # all rows take their place
+            originals = self.originals_ = problem.originals(search.estimator)
+            columns = compute_columns(originals, parts, problem.table, self.n_jobs, np.float32)
+        undefined = np.concatenate([np.zeros(len(self.originals_.columns)), *shares])
+        self._fit_model(search.estimator, problem, columns, undefined)
         path = () if self.path_ is None else self.path_.features
         self.path_stability_ = search.stability(path, problem.table)
         self.stability_ = search.stability(self.features_, problem.table)
@@ -566,8 +570,7 @@ class AutoFeatures(Refits, TransformerMixin, BaseEstimator):
 
     def _output(self, table: EncodedTable) -> NDArray[np.float64]:
         """Return the output for rows as methods see them."""
-        base = self.originals_.compute(np.asarray(table.matrix, np.float64))
-        return np.hstack([base, *(part.compute(table, self.n_jobs) for part in self.parts_)])
+        return np.asarray(compute_columns(self.originals_, self.parts_, table, self.n_jobs))
 
     def transform(self, X: Any, links: Any = None) -> NDArray[np.float64]:
         """Return the original columns as numbers, and the constructed ones.

@@ -16,7 +16,10 @@ Matrix = NDArray[np.float64]
 
 MAX_LEVELS = 30  # levels of a category that become columns of their own
 _MIN_LEVEL_ROWS = 2  # rows that a level needs for that
-_ORIGINAL_KINDS = ("number", "missing", "level", "frequency")
+MAX_CODES = 254  # levels of a category that scikit-learn's boosting takes as one column
+ORIGINAL_KINDS = ("number", "missing", "level", "frequency", "code")
+"""Kinds of output columns that come from one original column."""
+
 _REFUSED = re.compile(r'[\[\]{}<>",:]')  # in names of columns, by LightGBM or XGBoost
 
 
@@ -29,8 +32,9 @@ class OutputColumn:
     name : str
         Its name.
     kind : str
-        "number", "missing" (1 where the value is missing), "level" (1 where the row has it) or
-        "frequency" (of the row's label) of an original column; "formula", "landmark",
+        "number", "missing" (1 where the value is missing), "level" (1 where the row has it),
+        "frequency" (of the row's label) or "code" (the number of the label from 1, 0 where it is
+        missing or new) of an original column; "formula", "landmark",
         "component", "path", "score" or "vote" of a constructed one.
     source : str
         The original column, or the method that constructed it.
@@ -56,7 +60,7 @@ class Originals:
         The result.
     steps : tuple of (str, int, float)
         For each of them its kind, the position in the encoded table, and the number it needs: the
-        fill of a "number", the code of a "level".
+        fill of a "number", the code of a "level", the number of levels of a "code".
     frequencies : dict of int to ndarray
         Share of the training rows of each level, by position of the category.
 
@@ -79,6 +83,11 @@ class Originals:
     steps: tuple[tuple[str, int, float], ...]
     frequencies: dict[int, Matrix]
 
+    @property
+    def categories(self) -> list[int]:
+        """Positions of the columns of codes, which are no numbers."""
+        return [place for place, (kind, _, _) in enumerate(self.steps) if kind == "code"]
+
     def compute(self, matrix: Matrix) -> Matrix:
         """Return the columns of encoded rows."""
         out = np.empty((len(matrix), len(self.steps)))
@@ -90,6 +99,8 @@ class Originals:
                 out[:, place] = np.isnan(column)
             elif kind == "level":
                 out[:, place] = column == value
+            elif kind == "code":
+                out[:, place] = np.where(np.isnan(column), 0.0, column + 1.0)
             else:
                 shares = self.frequencies[at]
                 codes = np.where(np.isnan(column), 0.0, column).astype(np.intp)
@@ -97,8 +108,13 @@ class Originals:
         return out
 
 
-def learn_originals(matrix: NDArray[np.floating[Any]], schema: Schema) -> Originals:
-    """Return the original columns as learned from training rows: fills, indicators and levels."""
+def learn_originals(
+    matrix: NDArray[np.floating[Any]], schema: Schema, *, codes: bool = False
+) -> Originals:
+    """Return the original columns as learned from training rows: fills, indicators and levels.
+
+    Categories become columns of codes, where these are asked for: for estimators that take them.
+    """
     columns: list[OutputColumn] = []
     steps: list[tuple[str, int, float]] = []
     frequencies: dict[int, Matrix] = {}
@@ -116,6 +132,9 @@ def learn_originals(matrix: NDArray[np.floating[Any]], schema: Schema) -> Origin
         known = values[~np.isnan(values)]
         if schema.domains[at] == Domain.CATEGORY:
             levels = schema.levels[at] or ()
+            if codes and len(levels) <= MAX_CODES:
+                add(f"code of {name}", "code", at, float(len(levels)))
+                continue
             counts = np.bincount(known.astype(np.intp), minlength=len(levels))
             chosen = _common_levels(counts)
             if len(chosen) == 2 and len(known) == len(values):
@@ -179,7 +198,7 @@ def short_names(columns: tuple[OutputColumn, ...]) -> dict[str, str]:
     long = [
         column.name
         for column in columns
-        if column.kind not in _ORIGINAL_KINDS or _REFUSED.search(column.name)
+        if column.kind not in ORIGINAL_KINDS or _REFUSED.search(column.name)
     ]
     kept = {column.name for column in columns}.difference(long)
     width = max(2, len(str(len(long))))

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from featurewright.auto.originals import OutputColumn
+from featurewright.auto.originals import Originals, OutputColumn
 from featurewright.engine.features import evaluate_expressions
 from featurewright.engine.grammar import compile_operators
 from featurewright.estimators.selection import pursue
@@ -22,6 +22,7 @@ Matrix = NDArray[np.float64]
 _TAIL = 0.01  # the usual range of a column lies between this quantile and one minus it
 _SPANS = 1.0  # values are clipped this many usual ranges beyond it, or where the values end
 _MAX_RANGE_ROWS = 20_000  # rows from which fills and ranges are learned, about
+_BLOCK_ROWS = 100_000  # rows whose columns are computed at a time
 LEAST_VOTE = 0.01  # smaller shares of votes are raised to this, so that they have a logarithm
 
 
@@ -177,6 +178,26 @@ def _some_rows(table: EncodedTable) -> EncodedTable:
     """Return an evenly spaced subsample of the rows of a large table."""
     step = max(1, len(table.matrix) // _MAX_RANGE_ROWS)
     return EncodedTable(table.matrix[::step], table.schema)
+
+
+def compute_columns(
+    originals: Originals,
+    parts: Sequence[Part],
+    table: EncodedTable,
+    n_jobs: int | None = 1,
+    dtype: DTypeLike = np.float64,
+) -> NDArray[np.floating[Any]]:
+    """Return original and constructed columns side by side, computed some rows at a time."""
+    widths = [len(originals.columns), *(len(part.names) for part in parts)]
+    ends = np.cumsum(widths)
+    out = np.empty((len(table.matrix), int(ends[-1])), dtype=dtype)
+    for start in range(0, len(out), _BLOCK_ROWS):
+        rows = slice(start, start + _BLOCK_ROWS)
+        block = EncodedTable(table.matrix[rows], table.schema)
+        out[rows, : widths[0]] = originals.compute(np.asarray(block.matrix, np.float64))
+        for part, end, width in zip(parts, ends[1:], widths[1:], strict=True):
+            out[rows, end - width : end] = part.compute(block, n_jobs)
+    return out
 
 
 def rate_formulas(parts: list[Part], columns: Matrix, target: Matrix) -> list[Part]:

@@ -78,13 +78,13 @@ def profile_columns(
     >>> profile["classes"], profile["columns"][0]["counts"]
     (['no', 'yes'], [[1, 0], [0, 2]])
     """
-    matrix = np.asarray(values, dtype=np.float64)
+    given, target = np.asarray(values), np.asarray(y)
+    if len(given) > max_rows:
+        kept = check_random_state(random_state).permutation(len(given))[:max_rows]
+        given, target = given[np.sort(kept)], target[np.sort(kept)]
+    matrix = np.asarray(given, dtype=np.float64)
     # Differences of larger numbers would overflow.
     matrix = np.where(np.isinf(matrix), np.nan, np.clip(matrix, -MAX_NUMBER, MAX_NUMBER))
-    target = np.asarray(y)
-    if len(matrix) > max_rows:
-        kept = check_random_state(random_state).permutation(len(matrix))[:max_rows]
-        matrix, target = matrix[np.sort(kept)], target[np.sort(kept)]
     if task == "regression":
         target = target.astype(np.float64).reshape(len(matrix), -1)[:, 0]
         members = np.ones((len(matrix), 1), dtype=bool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -133,7 +134,7 @@ class TableReader:
         if frame is None:
             schema = _numbers_only(self) if self.whole is None else self.whole
             matrix = apply_table(estimator, schema, X, dtype=np.float64)
-            return EncodedTable(np.ascontiguousarray(matrix[:, list(self.places)]), self.schema)
+            return EncodedTable(_take(matrix, self.places), self.schema)
         validate_data(estimator, X, reset=False, skip_check_array=True)
         plain = _read_plain(frame, self.places, self.plain)
         seconds = {
@@ -207,6 +208,7 @@ def learn_reader(
     reader = TableReader(
         names, tuple(is_plain[at] for at in kept), plain, tuple(times), columns, schema, None
     )
+    # A copy: the rows may be kept, and must not change with the table of the user.
     table = EncodedTable(_join(matrix[:, kept], seconds, derived), schema)
     return reader, table, left_out
 
@@ -227,7 +229,15 @@ def _learn_array(
     plain = _subset(whole, kept)
     columns = tuple(DerivedColumn(name, name, "value") for name in plain.names)
     reader = TableReader(whole.names, tuple(kept), plain, (), columns, plain, whole)
-    return reader, EncodedTable(np.ascontiguousarray(matrix[:, kept]), plain), left_out
+    # As above.
+    own = matrix.copy() if np.may_share_memory(matrix, np.asarray(X)) else matrix
+    return reader, EncodedTable(_take(own, kept), plain), left_out
+
+
+def _take(matrix: NDArray[np.floating[Any]], places: Sequence[int]) -> Matrix:
+    """Return some columns; the matrix itself where these are all."""
+    taken = matrix if list(places) == list(range(matrix.shape[1])) else matrix[:, list(places)]
+    return np.ascontiguousarray(taken, dtype=np.float64)
 
 
 def _reason(values: NDArray[np.floating[Any]], schema: Schema, at: int) -> str:
@@ -289,6 +299,8 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _join(plain: Matrix, seconds: dict[str, Seconds], derived: tuple[DerivedColumn, ...]) -> Matrix:
     """Return plain columns and those derived from dates side by side."""
+    if not derived:
+        return plain
     parts = {
         name: date_parts(values)
         for name, values in seconds.items()

@@ -70,7 +70,9 @@ class Refits:
         self.feature_mapping_: dict[str, str] = short_names(self.columns_) if short else {}
         listed = [feature for part in self.parts_ for feature in part.features]
         self.features_: list[Feature] = sorted(listed, key=lambda feature: -feature.gain)
-        self.model_ = fit_estimator(estimator, columns, problem.y, problem.weights)
+        self.model_ = fit_estimator(
+            estimator, columns, problem.y, problem.weights, self.originals_.categories
+        )
         labels = getattr(self, "classes_", None) if self.task_ == "classification" else None
         described = [c.kind not in KINDS or KINDS[c.kind].is_described for c in self.columns_]
         shown = np.flatnonzero(described)[:_MAX_PROFILED_COLUMNS]
@@ -241,7 +243,11 @@ class Refits:
         additive = copy(self)
         with few_threads(self.n_jobs, problem.table.matrix.size):
             additive.originals_, chosen = select_terms(
-                self.originals_, () if path is None else path.features, problem, max_terms
+                # Codes are no numbers.
+                problem.originals(None) if self.originals_.categories else self.originals_,
+                () if path is None else path.features,
+                problem,
+                max_terms,
             )
             additive._keep_terms(chosen, problem)
         return additive

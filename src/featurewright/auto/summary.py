@@ -10,6 +10,7 @@ from sklearn.model_selection import TimeSeriesSplit
 
 import featurewright
 from featurewright.auto.methods import FORMULAS
+from featurewright.auto.originals import ORIGINAL_KINDS
 from featurewright.auto.outcomes import reason_of
 from featurewright.auto.score_text import Score
 from featurewright.expressions import Feature
@@ -22,9 +23,6 @@ JOINED = " + "
 
 CLEAR_ERRORS = 2.0
 """Standard errors above which a gain is called clear."""
-
-ORIGINAL_KINDS = ("number", "missing", "level", "frequency")
-"""Kinds of output columns that come from one original column."""
 
 ESTIMATORS = {
     "linear": "linear model",

@@ -103,7 +103,9 @@ def known_rows(y: Any, cv: Any = None) -> NDArray[np.bool_] | None:
 
 
 def take_rows(data: Any, rows: NDArray[np.bool_]) -> Any:
-    """Return some rows of a table or a target, with its names where it has them."""
+    """Return some rows of a table or a target, with its names where it has them; None of None."""
+    if data is None:
+        return None
     wrapped = nw.from_native(data, pass_through=True, allow_series=True)
     if isinstance(wrapped, nw.Series | nw.DataFrame):
         return wrapped.filter(rows.tolist()).to_native()
@@ -136,12 +138,10 @@ def _name_of(y: Any) -> str | None:
 
 
 def _refuse_constant(name: str | None, labels: NDArray[Any]) -> None:
-    """Refuse a target of one value: nothing can be learned of it."""
-    for column in labels.reshape(len(labels), -1).T:
-        if len(column) and np.all(column == column[0]):
-            value = column[0]
-            value = value.item() if isinstance(value, np.generic) else value
-            raise ValueError(constant_target(name, value, len(column)))
+    """Refuse a target of one value, or several of them: nothing can be learned of it."""
+    first = labels.reshape(len(labels), -1)[0]
+    if np.all(labels.reshape(len(labels), -1) == first):
+        raise ValueError(constant_target(name, first.tolist()[0], len(labels)))
 
 
 def read_target(y: Any, n_rows: int, estimator: Any, task: str = "auto") -> Target:

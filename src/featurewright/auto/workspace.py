@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
-from featurewright.auto.estimators import fit_estimator
+from featurewright.auto.estimators import fit_estimator, takes_categories
 from featurewright.auto.failures import EstimatorError
 from featurewright.auto.formulas import order_formulas
-from featurewright.auto.methods import MAX_FORMULAS, Method, Request, Task, operators_of
+from featurewright.auto.methods import MAX_FORMULAS, METHODS, Method, Request, Task, operators_of
 from featurewright.auto.originals import Originals, learn_originals
 from featurewright.auto.parts import KINDS, Part, learn_values, rate_formulas
 from featurewright.auto.plan import Effort
@@ -28,6 +28,7 @@ Places = NDArray[np.intp]
 
 _JOINED = "joined"  # the pool of formulas of several methods, in one order
 _MAX_STORED_BYTES = 2**28
+_MIN_LAST_ROWS, _MAX_LAST_CELLS = 20_000, 6_000_000  # that the last construction sees
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +89,23 @@ class Problem:
             self.limit,
             self.n_linked,
         )
+
+    def originals(self, estimator: Any) -> Originals:
+        """Return the original columns for an estimator: codes of categories where it takes them."""
+        codes = takes_categories(estimator)
+        return learn_originals(self.own.matrix, self.own.schema, codes=codes)
+
+    def sample(self, methods: Sequence[str], seed: int) -> Problem:
+        """Return the rows that columns are constructed from in the end: of very many, a sample.
+
+        Methods learn from a sample themselves, but for those that name rows.
+        """
+        n_rows, n_columns = self.table.shape
+        most = max(_MIN_LAST_ROWS, _MAX_LAST_CELLS // max(1, n_columns))
+        by_row = any(method in METHODS and METHODS[method].keeps_all_rows for method in methods)
+        if n_rows <= most or by_row:
+            return self
+        return self.take(np.sort(np.random.default_rng(seed).permutation(n_rows)[:most]))
 
 
 class ValueStore:
@@ -199,10 +217,18 @@ class Workspace:
 
     def __init__(self, problem: Problem, seed: int, store: ValueStore, effort: Effort) -> None:
         self.problem, self.seed, self.store, self.effort = problem, seed, store, effort
-        own = problem.own
-        self.originals: Originals = learn_originals(own.matrix, own.schema)
-        self.base = self.originals.compute(np.asarray(own.matrix, np.float64))
+        self.originals: Originals = problem.originals(None)
+        self.base = self.originals.compute(np.asarray(problem.own.matrix, np.float64))
         self._pools: dict[str, Pool] = {}
+        self._with_codes: Originals | None = None
+
+    def originals_for(self, estimator: Any) -> Originals:
+        """Return the original columns for an estimator, as learned from the training rows."""
+        if self.problem.table.schema.is_numeric or not takes_categories(estimator):
+            return self.originals
+        if self._with_codes is None:
+            self._with_codes = self.problem.originals(estimator)
+        return self._with_codes
 
     def construct(
         self, method: Method, sizes: Sequence[int], seconds: float | None = None
@@ -326,20 +352,20 @@ class Workspace:
                 found.append(ChosenColumns(key, places))
         return found
 
-    def columns(self, chosen: Sequence[ChosenColumns]) -> Matrix:
+    def columns(
+        self, chosen: Sequence[ChosenColumns], originals: Originals | None = None
+    ) -> Matrix:
         """Return original and constructed columns of the training rows."""
-        values = (self._pools[pool].train.columns(places) for pool, places in chosen)
-        return np.hstack([self.base, *values])
+        base = self.base
+        if originals is not None and originals is not self.originals:
+            base = originals.compute(np.asarray(self.problem.table.matrix, np.float64))
+        values = [self._pools[pool].train.columns(places) for pool, places in chosen]
+        return np.hstack([base, *values]) if values else base
 
     def rated_parts(self, chosen: Sequence[ChosenColumns], columns: Matrix) -> list[Part]:
         """Return chosen columns as parts of the output, their formulas with gains that compare."""
         parts = [self.part(pool).take(places) for pool, places in chosen]
         return rate_formulas(parts, columns, self.problem.target)
-
-    def undefined_shares(self, parts: Sequence[Part]) -> NDArray[np.float64]:
-        """Return the share of rows in which each output column is undefined, and was filled."""
-        shares = (part.undefined(self.problem.table) for part in parts)
-        return np.concatenate([np.zeros(self.base.shape[1]), *shares])
 
 
 def _pool_of(block: Block) -> str:
@@ -383,8 +409,7 @@ class Fold:
     ) -> None:
         self.space, self.held_out, self._now = space, held_out, now
         self.train: Places | None = None
-        matrix = np.asarray(held_out.table.matrix, np.float64)
-        self._held_out_base = space.originals.compute(matrix)
+        self._held_out_base: dict[Originals, Matrix] = {}
         self._held_out_values: dict[str, MethodValues] = {}
         self.fit_seconds = self.score_seconds = 0.0
         self.base_seconds = self.base_fit_seconds = self.base_score_seconds = 0.0
@@ -413,10 +438,19 @@ class Fold:
         """Fit an estimator, and score it on each of some parts of the held-out rows."""
         started = self._now()
         chosen = self.space.select(candidate)
-        model = self._fit(estimator, self.space.columns(chosen), constructed=bool(chosen))
+        originals = self.space.originals_for(estimator)
+        model = self._fit(
+            estimator,
+            self.space.columns(chosen, originals),
+            originals.categories,
+            constructed=bool(chosen),
+        )
         self.fit_seconds = self._now() - started
+        if originals not in self._held_out_base:
+            matrix = np.asarray(self.held_out.table.matrix, np.float64)
+            self._held_out_base[originals] = originals.compute(matrix)
         values = (self._values(pool).columns(places) for pool, places in chosen)
-        columns = np.hstack([self._held_out_base, *values])
+        columns = np.hstack([self._held_out_base[originals], *values])
         found = []
         for first in range(n_parts):
             rows = slice(first, None, n_parts)
@@ -425,7 +459,9 @@ class Fold:
         self.score_seconds = self._now() - started
         return found
 
-    def _fit(self, estimator: Any, columns: Matrix, *, constructed: bool) -> Any:
+    def _fit(
+        self, estimator: Any, columns: Matrix, categories: Sequence[int], *, constructed: bool
+    ) -> Any:
         """Fit an estimator on the training rows.
 
         An estimator that fails with the original columns cannot be searched with, and its own
@@ -433,7 +469,7 @@ class Fold:
         """
         problem = self.space.problem
         try:
-            return fit_estimator(estimator, columns, problem.y, problem.weights)
+            return fit_estimator(estimator, columns, problem.y, problem.weights, categories)
         except Exception as error:
             if not constructed:
                 raise

@@ -120,9 +120,8 @@ def training_table(
             "No column is left to make features from: a table with columns beside the target is "
             "expected."
         )
-    for name in targets:
-        if known[name].n_unique() < 2:
-            raise UserError(constant_target(name, known[name][0], known.height))
+    if all(known[name].n_unique() < 2 for name in targets):
+        raise UserError(constant_target(targets[0], known[targets[0]][0], known.height))
     y: Any = known[targets[0]]
     if len(targets) > 1:
         y = _labels(known.select(targets))

@@ -54,6 +54,9 @@ def auto_graph(model: Any) -> Graph:
             steps.append(graph.add("gap", column))
         elif kind == "level":
             steps.append(graph.add("fill", graph.add("is", column, data=int(value)), data=0.0))
+        elif kind == "code":
+            numbers = tuple(float(code) for code in range(1, int(value) + 1))
+            steps.append(graph.add("shares", column, data=numbers))
         else:
             shares = tuple(float(share) for share in originals.frequencies[at])
             steps.append(graph.add("shares", column, data=shares))

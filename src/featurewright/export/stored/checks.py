@@ -276,7 +276,7 @@ def check_originals(originals: Originals) -> None:
     demand(
         len(originals.columns) == len(originals.steps)
         and all(
-            kind in ("number", "missing", "level")
+            kind in ("number", "missing", "level", "code")
             or (kind == "frequency" and at in originals.frequencies)
             for kind, at, _ in originals.steps
         ),

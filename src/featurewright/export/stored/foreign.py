@@ -26,6 +26,9 @@ CHECKED = (
 # Plain Python classes that skops does not know: they do nothing when loaded, and have no kernels.
 _HARMLESS = {
     "featurewright.auto.estimators.EvenScaler",
+    # Boosting with categories has a partial of this function; others are found by their own names.
+    "functools.partial",
+    "sklearn.utils.validation.check_array",
     "numpy.dtype",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",

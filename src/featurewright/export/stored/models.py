@@ -537,8 +537,13 @@ def _check_auto(model: Any) -> None:
         and len(set(mapping.values())) == len(mapping),
         "the short names of AutoFeatures are not those of its columns",
     )
-    for kind, at, _ in originals.steps:
+    for kind, at, number in originals.steps:
         demand(0 <= at < reader.schema.n_columns, "an original column is not one of the table")
+        if kind == "code":
+            demand(
+                number == len(schema.levels[at] or ()),
+                "the codes of a column are not as many as its levels",
+            )
         if kind == "frequency":
             demand(
                 originals.frequencies[at].shape == (len(schema.levels[at] or ()),),
