@@ -179,6 +179,39 @@ def test_folds_that_found_the_choices_prove_nothing():
     assert choose(good, {"a": 1}, SHARE, n_first=5).key is None
 
 
+def test_less_bad_than_before_is_not_good():
+    """A model that is no better than a constant has found nothing, whatever it gained."""
+    gains = {"a": np.array([0.10, 0.11, 0.12, 0.10, 0.11])}
+    worse = {"a": np.array([-0.05, -0.04, -0.05, -0.06, -0.04])}
+    better = {"a": np.array([0.02, 0.03, 0.02, 0.03, 0.02])}
+    assert choose(gains, {"a": 1}, SHARE, over_constant=worse).key is None
+    assert choose(gains, {"a": 1}, SHARE, over_constant=better).key == "a"
+    # Folds that chose prove nothing here either.
+    mixed = {"a": np.array([0.30, 0.30, 0.30, -0.01, -0.01])}
+    assert choose(gains, {"a": 1}, SHARE, n_first=3, over_constant=mixed).key is None
+
+
+def test_formulas_come_first_where_they_are_as_good():
+    gains = {"formulas": np.array([0.100, 0.102, 0.101]), "votes": np.array([0.101, 0.103, 0.1])}
+    sizes = {"formulas": 20, "votes": 1}
+    assert choose(gains, sizes, SHARE).key == "votes"
+    assert choose(gains, sizes, SHARE, readable={"formulas"}).key == "formulas"
+    ahead = {**gains, "votes": gains["votes"] + 0.05}
+    assert choose(ahead, sizes, SHARE, readable={"formulas"}).key == "votes"
+
+
+def test_formulas_are_chosen_where_what_looked_better_does_not_hold():
+    gains = {
+        "formulas": np.array([0.10, 0.11, 0.10, 0.11, 0.10]),
+        "votes": np.array([0.50, -0.20, 0.60, -0.10, 0.30]),
+    }
+    sizes = {"formulas": 20, "votes": 1}
+    assert choose(gains, sizes, SHARE).key is None
+    choice = choose(gains, sizes, SHARE, readable={"formulas"})
+    assert choice.key == "formulas"
+    assert choice.gains.tolist() == gains["formulas"].tolist()
+
+
 def test_further_folds_are_others():
     y = np.arange(60) % 2
     first = make_folds(3, y, None, "classification", 0)

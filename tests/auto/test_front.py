@@ -106,11 +106,17 @@ def test_two_seeds_find_the_same_formulas():
 
 
 PROGRAM = """
-import hashlib, numpy as np
+import hashlib, sys, numpy as np
 from featurewright import AutoFeatures
 X = np.random.default_rng(0).normal(size=(150, 4))
 y = np.digitize(X[:, 0] * X[:, 1] + X[:, 2], [-0.5, 0.5])
-auto = AutoFeatures(effort="quick", methods=["forest", "batch", "votes"], cv=2, random_state=0)
+auto = AutoFeatures(
+    effort="quick",
+    methods=["forest", "batch", "votes"],
+    cv=2,
+    random_state=0,
+    n_jobs=int(sys.argv[1]),
+)
 auto.fit(X, y)
 print([f.name for f in auto.features_], auto.front_, auto.best_method_)
 print(hashlib.sha256(auto.transform(X).tobytes() + auto.predict_proba(X).tobytes()).hexdigest())
@@ -121,7 +127,7 @@ def test_other_processes_find_the_same():
     """Whatever Python's hash seed, which orders sets, and the number of threads."""
     found = [
         subprocess.run(
-            [sys.executable, "-c", PROGRAM],
+            [sys.executable, "-c", PROGRAM, seed],
             env=os.environ | {"PYTHONHASHSEED": seed, "OMP_NUM_THREADS": seed},
             capture_output=True,
             text=True,

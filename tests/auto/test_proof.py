@@ -91,6 +91,41 @@ def test_finalists_are_steady_and_of_several_methods():
     assert labels == ["batch + fctree", "batch", "batch", "votes", "paths"]
 
 
+def test_formulas_are_always_among_the_finalists():
+    """A search of all methods proves what a search of formulas alone would prove."""
+    board = Leaderboard(["votes", "scores", "paths"], 0.25)
+    formulas = [Candidate((Block("formulas", Order.JOINT, size),)) for size in (1, 10)]
+    others = [Candidate((Block(method, Order.OWN, 1),)) for method in ("votes", "scores", "paths")]
+    for fold in range(3):
+        board.add("original", ORIGINAL, fold, alike(0.5))
+        for candidate, gain in zip([*formulas, *others], (0.02, 0.03, 0.2, 0.3, 0.4), strict=True):
+            board.add(candidate.label, candidate, fold, alike(0.5 + gain + 0.001 * fold))
+    search = Search.__new__(Search)
+    search.leaderboard, search.effort = board, EFFORTS["quick"]
+    assert search._finalists() == [others[2], others[1], formulas[1]]
+
+
+def test_where_the_choice_is_disproved_the_next_one_is_checked():
+    search = searched(0.45)
+    board = search.leaderboard
+    better = Candidate((Block("votes", Order.OWN, 1),))
+    for number in range(3):
+        board.add("votes", better, number, alike(0.9 + 0.01 * number))
+    scores = {CHOICE: 0.6, better: 0.4}
+    fold = SimpleNamespace(space=None, score=lambda candidate, *_: alike(scores[candidate]))
+    search._make_fold = lambda number, max_rows: (fold, alike(0.5))
+    assert board.decide()[0] == better
+    search._check_with_more_rows()
+    assert board.decide()[0] == CHOICE
+
+
+def test_a_constant_prediction_must_be_beaten():
+    for constant, kept in ((0.4, CHOICE), (0.7, ORIGINAL)):
+        board = searched(0.6).leaderboard
+        board.constants = {number: alike(constant + 0.01 * number) for number in range(3)}
+        assert board.decide()[0] == kept
+
+
 def test_fewer_columns_that_are_as_good_are_the_first_finalist():
     board = Leaderboard(["batch", "forest"], 0.25)
     few, many = (Candidate((Block("batch", Order.RESIDUAL, size),)) for size in (1, 10))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,13 @@ Array = NDArray[np.float64]
 
 # One-sided confidence levels at which a gain must be above zero.
 SURE = 0.85
-PROVED = 0.7  # on further folds, which have not chosen the candidate
+PROVED = 0.75  # on further folds, which have not chosen the candidate
+OVERALL = 0.8  # on all folds, where some have chosen it and others have not
 VERY_SURE = 0.9  # where rows are few and there was no time for further folds
 _CLOSE_ERRORS = 0.25  # standard errors within which fewer columns of others are as good
-_OWN_ERRORS = 1.0  # standard errors within which fewer columns of the same methods are as good
-_OWN_SHARE = 0.9  # of the best gain, below which they are not, however large the errors
+# Standard errors within which fewer columns of the same methods, and readable ones, are as good.
+_OWN_ERRORS = 1.0
+_OWN_SHARE = 0.95  # of the best gain, below which they are not, however large the errors
 _CLOSE_SHARE = 0.998  # of the best gain, above which fewer columns are as good
 
 
@@ -56,12 +58,16 @@ def is_above(gains: Array, test_share: float, level: float) -> bool:
 
 
 def best_keys(
-    gains: Mapping[Any, Array], sizes: Mapping[Any, int], kinds: Mapping[Any, Any] | None = None
+    gains: Mapping[Any, Array],
+    sizes: Mapping[Any, int],
+    kinds: Mapping[Any, Any] | None = None,
+    readable: Collection[Any] = (),
 ) -> list[Any]:
-    """Return the candidates that are about as good as the best, those with few columns first.
+    """Return the candidates that are about as good as the best: readable ones first, then short.
 
     Of the same kind as the best, a candidate may be behind by one standard error of the paired
-    difference, and by a tenth of the gain; of other kinds, by a quarter of a standard error.
+    difference, and by a twentieth of the gain, and so may a readable one where the best is not; of
+    other kinds, by a quarter of a standard error.
     """
     best = max(gains, key=lambda key: (gains[key].mean(), -sizes[key]))
     little = (1.0 - _CLOSE_SHARE) * max(0.0, float(gains[best].mean()))
@@ -71,11 +77,11 @@ def best_keys(
         noise = behind.std(ddof=1) / np.sqrt(len(behind)) if len(behind) > 1 else 0.0
         alike = kinds is not None and kinds[key] == kinds[best]
         allowed = _CLOSE_ERRORS * noise
-        if alike:
+        if alike or (key in readable and best not in readable):
             allowed = min(_OWN_ERRORS * noise, (1.0 - _OWN_SHARE) * max(0.0, gains[best].mean()))
         if key != best and behind.mean() <= max(allowed, little):
             close.append(key)
-    return sorted(close, key=lambda key: (sizes[key], -gains[key].mean()))
+    return sorted(close, key=lambda key: (key not in readable, sizes[key], -gains[key].mean()))
 
 
 def choose(
@@ -87,6 +93,8 @@ def choose(
     sure: float = SURE,
     reported: Mapping[Any, Array] | None = None,
     kinds: Mapping[Any, Any] | None = None,
+    readable: Collection[Any] = (),
+    over_constant: Mapping[Any, Array] | None = None,
 ) -> Choice:
     """Choose a candidate by the gains of all folds; none where no gain is clearly above its noise.
 
@@ -106,6 +114,12 @@ def choose(
         The same differences in what is reported, where candidates are compared by something else.
     kinds : mapping, optional
         What makes candidates alike but for their number of columns.
+    readable : collection
+        Candidates of formulas alone. They are chosen among themselves where no other holds, so
+        that offering further methods takes nothing away.
+    over_constant : mapping, optional
+        Differences to a model that predicts the same for every row. Where they are not above zero
+        too, there is nothing to find: a model that was worse than a constant is less so.
 
     Returns
     -------
@@ -126,6 +140,12 @@ def choose(
         return nothing
 
     def is_sure(key: Any) -> bool:
+        if over_constant is not None and not is_above(
+            over_constant[key][n_first:], test_share, sure
+        ):
+            return False
+        if n_first and not is_above(gains[key], test_share, OVERALL):
+            return False
         found = gains[key][n_first:]
         if is_above(found, test_share, sure):
             return True
@@ -133,16 +153,21 @@ def choose(
         agree = n_proofs < n_first and found.mean() > 0.0
         return agree and is_above(gains[key], test_share, VERY_SURE)
 
-    # One that varies wildly from fold to fold is near the best by chance: it is passed over.
-    key = next((key for key in best_keys(gains, sizes, kinds) if is_sure(key)), None)
-    if key is None:
-        return nothing
     reported = gains if reported is None else reported
-    honest = np.empty(n_proofs)
-    for proof in range(n_proofs):
-        fold = n_first + proof
-        others = {other: np.delete(values, fold) for other, values in gains.items()}
-        honest[proof] = reported[best_keys(others, sizes, kinds)[0]][fold]
-    if honest.mean() <= 0.0:
-        return nothing
-    return Choice(key, honest)
+    formulas = {key: found for key, found in gains.items() if key in readable}
+    for pool in (gains, formulas):
+        if not pool:
+            continue
+        # One that varies wildly from fold to fold is near the best by chance: it is passed over.
+        listed = best_keys(pool, sizes, kinds, readable)
+        key = next((key for key in listed if is_sure(key)), None)
+        if key is None:
+            continue
+        honest = np.empty(n_proofs)
+        for proof in range(n_proofs):
+            fold = n_first + proof
+            others = {other: np.delete(values, fold) for other, values in pool.items()}
+            honest[proof] = reported[best_keys(others, sizes, kinds, readable)[0]][fold]
+        if honest.mean() > 0.0:
+            return Choice(key, honest)
+    return nothing

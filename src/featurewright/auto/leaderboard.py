@@ -19,6 +19,7 @@ from featurewright.auto.choice import (
     corrected_error,
     is_above,
 )
+from featurewright.auto.methods import has_formulas
 from featurewright.auto.outcomes import DONE, Outcome
 from featurewright.auto.scoring import HeldOutScore
 
@@ -52,6 +53,9 @@ class Leaderboard:
         What became of each method, by its label.
     n_choosing_folds : int
         Number of first folds that chose the candidates for further ones, and prove nothing.
+    constants : dict
+        The score of a model that predicts the same for every row, by the number of the fold; it is
+        absent where the score is not defined for such a model.
     disproved : set of Candidate
         Candidates that are not to be chosen, whatever their scores.
     earlier : Leaderboard or None
@@ -70,6 +74,7 @@ class Leaderboard:
         self.n_choosing_folds = 0
         self.earlier: Leaderboard | None = None
         self.scores: dict[Candidate, dict[int, HeldOutScore]] = {ORIGINAL: {}}
+        self.constants: dict[int, HeldOutScore] = {}
         self.records = {ORIGINAL.label: Record(candidates=[ORIGINAL])}
         self.records |= {method: Record() for method in methods}
 
@@ -155,7 +160,8 @@ class Leaderboard:
         """Return the candidate with the fewest columns among those about as good as the best."""
         gains = {candidate: self.gains(candidate) for candidate in candidates}
         sizes = {candidate: candidate.n_columns for candidate in gains}
-        return best_keys(gains, sizes, {c: c.methods for c in gains})[0]
+        kinds = {candidate: candidate.methods for candidate in gains}
+        return best_keys(gains, sizes, kinds, _readable(gains))[0]
 
     def best_gain(self, method: str) -> float:
         """Return the largest mean gain of a method's candidates, in this stage or the last one.
@@ -177,11 +183,16 @@ class Leaderboard:
             if np.isfinite(gains).all() and is_above(gains, self.test_share, VERY_SURE):
                 return candidate, self.score_gains(candidate)
             return ORIGINAL, np.zeros(1)
-        gains_of = {candidate: self.gains(candidate) for candidate in self.finished()}
+        listed = [candidate for candidate in self.finished() if candidate not in self.disproved]
+        gains_of = {candidate: self.gains(candidate) for candidate in listed}
         usable = {key: gains for key, gains in gains_of.items() if np.isfinite(gains).all()}
         level = SURE
         if self.needs_proof:
             level = PROVED if self.n_choosing_folds else VERY_SURE
+        constant = [self.constants.get(number) for number in sorted(self.scores[ORIGINAL])]
+        over_constant = None
+        if constant and all(found is not None for found in constant):
+            over_constant = {c: self._over_constant(c) for c in usable}
         choice = choose(
             usable,
             {candidate: candidate.n_columns for candidate in usable},
@@ -190,10 +201,18 @@ class Leaderboard:
             sure=level,
             reported={candidate: self.score_gains(candidate) for candidate in usable},
             kinds={candidate: candidate.methods for candidate in usable},
+            readable=_readable(usable),
+            over_constant=over_constant,
         )
-        if choice.key is None or choice.key in self.disproved:
-            return ORIGINAL, np.zeros_like(choice.gains)
+        if choice.key is None:
+            n_proofs = self.n_folds - self.n_choosing_folds if self.finished() else 0
+            return ORIGINAL, np.zeros(max(0, n_proofs))
         return choice.key, choice.gains
+
+    def _over_constant(self, candidate: Candidate) -> NDArray[np.float64]:
+        """Return the differences to a constant prediction by fold."""
+        found = self.scores[candidate]
+        return np.array([found[n].evidence - self.constants[n].evidence for n in sorted(found)])
 
     def fold_scores(self, candidate: Candidate) -> list[float]:
         """Return the scores of a candidate by fold."""
@@ -263,3 +282,8 @@ class Leaderboard:
             "best_score": float(np.mean([scored.score for scored in found.values()])),
             "baseline": float(np.mean(base)),
         }
+
+
+def _readable(candidates: Iterable[Candidate]) -> set[Candidate]:
+    """Return those of some candidates that are formulas alone."""
+    return {c for c in candidates if all(map(has_formulas, c.methods))}

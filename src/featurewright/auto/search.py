@@ -38,6 +38,7 @@ _FIRST_SIZES = (10, 200)  # numbers of columns for a first look
 _MAX_BLOCKS = 3  # methods that are joined
 _N_PARTS = 4  # of the held-out rows, where there was time for one fold only
 _MIN_PART_ROWS = 50
+_N_CHECKED = 2  # candidates that are checked with more rows
 _LATE_SHARE = 0.1  # of the time budget, by which a search may be late
 # Shares of the best mean gain.
 _FAR_BEHIND = 0.3  # below this a method is dropped after two folds
@@ -273,6 +274,9 @@ class Search:
         """Keep a fold and the score of the original columns on it."""
         self.folds.append(fold)
         self.leaderboard.add(ORIGINAL.label, ORIGINAL, number, score)
+        constant = fold.score_constant(self.scorer)
+        if constant is not None:
+            self.leaderboard.constants[number] = constant
         self.leaderboard.records[ORIGINAL.label].seconds += self._costs.base
 
     # Methods ------------------------------------------------------------------------------------
@@ -640,7 +644,14 @@ class Search:
         for candidate in ranked[len(best) :]:
             if len(candidate.blocks) == 1 and candidate.methods not in [c.methods for c in best]:
                 alone.setdefault(candidate.label, candidate)
-        return [*best, *alone.values()][:most]
+        found = [*best, *alone.values()][:most]
+        # Other methods take no formulas away: what a search of formulas alone would try is tried.
+        formulas = [c for c in ranked if all(map(has_formulas, c.methods))]
+        if formulas:
+            limit = board.mean_gain(max(formulas, key=lower_bound))
+            smallest = board.smallest(c for c in formulas if board.mean_gain(c) <= limit)
+            found = list(dict.fromkeys([*found, smallest]))
+        return found
 
     def _fold_seconds(self, candidates: Sequence[Candidate]) -> float:
         """Return the expected seconds of a fold with some candidates."""
@@ -684,13 +695,25 @@ class Search:
     def _check_with_more_rows(self) -> None:
         """Check whether a candidate that was found on some of the rows helps with more too.
 
-        What helps a model that has few rows may hinder one that has many.
+        What helps a model that has few rows may hinder one that has many. Where it does, the next
+        best is checked, once.
         """
         board = self.leaderboard
-        candidate, _ = board.decide()
         n_rows = min(self._largest, self.effort.check_rows)
-        if candidate == ORIGINAL or n_rows <= self._n_fold_rows:
-            return
+        for _ in range(_N_CHECKED):
+            candidate, _ = board.decide()
+            if candidate == ORIGINAL or n_rows <= self._n_fold_rows:
+                return
+            gains = self._gains_with_more_rows(candidate, n_rows)
+            if not gains or np.mean(gains) > 0.0:
+                return
+            board.disproved.add(candidate)
+            outcome = Outcome(Status.STOPPED, Reason.NO_BETTER_ON_ALL_ROWS)
+            board.records[candidate.label].outcome = outcome
+        board.disproved.update(board.finished())
+
+    def _gains_with_more_rows(self, candidate: Candidate, n_rows: int) -> list[float]:
+        """Return the gains of a candidate on the largest folds; none where there is no time."""
         gains: list[float] = []
         by_rows = sorted(range(self._n_folds), key=lambda number: -len(self._rows[number][0]))
         for number in by_rows[: self.effort.n_check_folds]:
@@ -703,10 +726,7 @@ class Search:
                 gains.append(found.evidence - base.evidence)
             if attempt.error:
                 break
-        if gains and not np.mean(gains) > 0.0:
-            board.disproved.add(candidate)
-            outcome = Outcome(Status.STOPPED, Reason.NO_BETTER_ON_ALL_ROWS)
-            board.records[candidate.label].outcome = outcome
+        return gains
 
 
 def _alone(block: Block) -> Candidate:

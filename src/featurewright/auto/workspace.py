@@ -10,10 +10,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
 from featurewright.auto.estimators import fit_estimator, takes_categories
-from featurewright.auto.failures import EstimatorError
+from featurewright.auto.failures import EstimatorError, ScoringError
 from featurewright.auto.formulas import order_formulas
 from featurewright.auto.methods import MAX_FORMULAS, METHODS, Method, Request, Task, operators_of
 from featurewright.auto.originals import Originals, learn_originals
@@ -427,6 +428,19 @@ class Fold:
         self.base_fit_seconds, self.base_score_seconds = self.fit_seconds, self.score_seconds
         self.base_seconds = self._now() - started
         return found
+
+    def score_constant(self, scorer: HeldOutScorer) -> HeldOutScore | None:
+        """Score a model that predicts the same for every row; None where it has no such score."""
+        problem = self.space.problem
+        numbers = problem.task.kind == "regression"
+        model = DummyRegressor() if numbers else DummyClassifier()
+        columns, held_out = self._held_out_base, self.held_out
+        try:
+            fitted = model.fit(self.space.base, problem.y, sample_weight=problem.weights)
+            found = scorer.measure(fitted, columns, held_out.y, held_out.weights)
+        except ScoringError:
+            return None
+        return found if np.isfinite(found).all() else None
 
     def score(self, candidate: Candidate, estimator: Any, scorer: HeldOutScorer) -> HeldOutScore:
         """Fit an estimator with the columns of a candidate and score it on the held-out rows."""
