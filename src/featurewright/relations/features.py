@@ -51,6 +51,7 @@ from featurewright.relations.search import (
     held_out_worth,
     least_worth,
     refined,
+    seen_by_any,
 )
 from featurewright.relations.sources import Source, learn_sources, unique_names
 from featurewright.relations.targets import (
@@ -60,6 +61,8 @@ from featurewright.relations.targets import (
     known_from,
     learn_earlier_means,
     learn_means,
+    least_gain,
+    means_gain,
     out_of_fold,
 )
 from featurewright.tables import (
@@ -500,7 +503,10 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         self._group_names: list[str] = []
         found = [np.empty((n_rows, 0))]
         links = [link for link in self.links if link.kind is LinkKind.GROUP]
-        folds = _draw_parts(n_rows, _N_FOLDS, labels, rng) if links else np.empty(0, np.int64)
+        if not links:
+            return found[0]
+        folds = _draw_parts(n_rows, _N_FOLDS, labels, rng)
+        learning = _draw_half(n_rows, labels, rng)
         for link in links:
             source = next(s for s in self._sources if s.link.title == link.title)
             here = tuple(name for name, _ in link.keys)
@@ -510,14 +516,13 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             if self.as_of is None:
                 means = learn_means(here, index, codes, target)
                 encoded = out_of_fold(index, codes, target, folds)
+                gain = means_gain(index, codes, target, learning)
             else:
                 known = known_from(read_times(frame, self.as_of, "X"), link.target_delay or 0.0)
                 means = learn_earlier_means(here, self.as_of, (index, codes), known, target)
                 encoded = means.look_up(frame)
-            rest = left_over(_filled(np.empty((n_rows, 0))), target)
-            # The parts of folds are whole groups of rows, too.
-            worth = max(held_out_worth(part, rest, folds % 2 == 0) for part in encoded.T)
-            if worth <= least_worth(len(links) * encoded.shape[1], n_rows // 2):
+                gain = means.gain(frame, target)
+            if gain <= least_gain(len(links) * target.shape[1]):
                 continue
             self._groups.append(means)
             what = "mean" if columns.classes is None else "share"
@@ -550,16 +555,17 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
                 for at, feature in sorted(candidates, key=_by_value)
             ]
 
+        past = {at: seen_by_any(self._sources[at].rows, seen[at]) for at in values}
         base = [
             (at, feature)
             for at in values
             for feature in base_candidates(
-                self._sources[at], self._names(), self._windows(at, seen[at])
+                self._sources[at], self._names(), self._windows(at, past[at])
             )
         ]
         found = score(_some(base, max(1, self.budget // 2), rng))
         conditions = {
-            at: conditions_of(self._sources[at].rows, seen[at].until) if self.conditions else []
+            at: conditions_of(self._sources[at].rows, past[at]) if self.conditions else []
             for at in values
         }
         tried = {(one.source, one.feature) for one in found}
@@ -602,13 +608,13 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         """Return the aggregates that are tried."""
         return list(AGGREGATES) if isinstance(self.aggregates, str) else list(self.aggregates)
 
-    def _windows(self, at: int, seen: SeenRows) -> list[Window]:
+    def _windows(self, at: int, past: npt.NDArray[np.bool_]) -> list[Window]:
         """Return the windows that are tried for a source."""
         linked = self._sources[at].rows
         if self.windows is None or linked.times is None:
             return []
         if isinstance(self.windows, str):
-            return auto_windows(linked, seen.until)
+            return auto_windows(linked, past)
         return [_window(window, has_dates=linked.has_dates) for window in self.windows]
 
     # Computing ----------------------------------------------------------------------------------

@@ -259,7 +259,8 @@ def learn_layout(
     Where the columns are values of linked rows, whole numbers whose name says that they identify
     something are labels, and labels that hardly ever come twice are left out.
     """
-    names = [name for name in frame.columns if name not in leave_out]
+    # Nothing can be learned of columns without rows.
+    names = [name for name in frame.columns if name not in leave_out and len(frame)]
     kinds = {name: time_kind(frame[name]) for name in names}
     dates = {name: kind for name, kind in kinds.items() if kind is not None and kind.is_date}
     plain = [name for name in names if name not in dates]
@@ -291,6 +292,8 @@ def encode_columns(frame: nw.DataFrame[Any], layout: TableLayout, owner: str) ->
     for at, name in enumerate(schema.names):
         if name not in frame.columns:
             raise ValueError(f"{owner} lacks the column {name!r} that it had in the fit: add it.")
+        if not len(frame):
+            continue
         series = frame[name]
         if name in layout.dates:
             out[:, at] = read_seconds(name, series, layout.dates[name]) / DAY

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featurewright.expressions import Call, Column, Domain, Expression, get_operator
-from featurewright.relations.aggregates import AGGREGATES, Condition, LinkFeature, Window
+from featurewright.relations.aggregates import (
+    AGGREGATES,
+    Condition,
+    LinkFeature,
+    SeenRows,
+    Window,
+)
 from featurewright.relations.keys import Numbers
 from featurewright.relations.linked import LinkedRows
 from featurewright.relations.sources import Source
@@ -27,16 +33,19 @@ _MAX_CONDITION_LEVELS = 1_000  # of a category beyond which no condition asks fo
 _JOINING = ("mul", "div", "sub")
 
 
-def _past(linked: LinkedRows, until: Numbers | None) -> NDArray[np.bool_]:
-    """Return which linked rows are before the last row of a table."""
-    if linked.times is None or until is None:
-        return np.ones(linked.n_rows, bool)
-    return linked.times < np.nanmax(until, initial=-np.inf)
+def seen_by_any(linked: LinkedRows, seen: SeenRows) -> NDArray[np.bool_]:
+    """Return which linked rows some row of a table sees; others must not decide anything."""
+    some = seen.ends > seen.starts
+    opened = np.bincount(seen.starts[some], minlength=linked.n_rows + 1)
+    closed = np.bincount(seen.ends[some], minlength=linked.n_rows + 1)
+    return np.asarray(np.cumsum(opened - closed)[: linked.n_rows] > 0)
 
 
-def auto_windows(linked: LinkedRows, until: Numbers | None) -> list[Window]:
-    """Return the windows that are tried for a link: some times, and some numbers of rows."""
-    past = _past(linked, until)
+def auto_windows(linked: LinkedRows, past: NDArray[np.bool_]) -> list[Window]:
+    """Return the windows that are tried for a link: some times, and some numbers of rows.
+
+    `past` says which linked rows some row sees.
+    """
     if linked.times is None or not past.any():
         return []
     whole = float(np.ptp(linked.times[past]))
@@ -82,14 +91,13 @@ def base_candidates(
     return found
 
 
-def conditions_of(linked: LinkedRows, until: Numbers | None) -> list[Condition]:
+def conditions_of(linked: LinkedRows, past: NDArray[np.bool_]) -> list[Condition]:
     """Return the conditions that are tried: frequent levels, true, and above the median.
 
-    Levels and medians are those of linked rows that some row of the table can see.
+    `past` says which linked rows some row sees: levels and medians are theirs.
     """
     schema = linked.schema
     found = []
-    past = _past(linked, until)
     for at, (name, domain) in enumerate(zip(schema.names, schema.domains, strict=True)):
         values = linked.matrix[:, at]
         known = values[~np.isnan(values) & past]

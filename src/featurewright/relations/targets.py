@@ -60,7 +60,11 @@ def known_from(times: Times, delay: float) -> Times:
 
 
 def learn_means(
-    names: tuple[str, ...], index: KeyIndex, codes: Places, target: Numbers
+    names: tuple[str, ...],
+    index: KeyIndex,
+    codes: Places,
+    target: Numbers,
+    overall: Numbers | None = None,
 ) -> KeyTable:
     """Return the mean targets of groups, shrunk towards the mean of all.
 
@@ -82,17 +86,55 @@ def learn_means(
     spread = np.maximum(between - (n_groups - 1) * within, 0.0) / n_rows
     prior = np.clip(within / np.where(spread > 0, spread, np.inf), 1.0, _MAX_PRIOR)
     prior = np.where(spread > 0, prior, _MAX_PRIOR)
-    return KeyTable(names, index, (sums + prior * mean) / (counts + prior), mean)
+    towards = mean if overall is None else overall
+    return KeyTable(names, index, (sums + prior * towards) / (counts + prior), towards)
+
+
+def means_gain(
+    index: KeyIndex, codes: Places, target: Numbers, learning: NDArray[np.bool_]
+) -> float:
+    """Return what the means of one half of the rows explain in the other half, and vice versa."""
+    before, after = np.zeros_like(target), np.zeros_like(target)
+    for half in (learning, ~learning):
+        if not half.any() or half.all():
+            continue
+        learned = learn_means((), index, codes[half], target[half])
+        before[~half] = target[~half] - learned.other
+        after[~half] = target[~half] - _of_codes(learned, codes[~half])
+    return _gain(before, after)
+
+
+def _gain(before: Numbers, after: Numbers) -> float:
+    """Return by how many standard errors squared errors become smaller; of several, the most."""
+    gains = before**2 - after**2
+    error = gains.std(axis=0) / np.sqrt(max(1, len(gains)))
+    return float((gains.mean(axis=0) / np.where(error > 0, error, np.inf)).max(initial=0.0))
+
+
+def least_gain(n_candidates: int) -> float:
+    """Return the standard errors that the best of some useless means would hardly reach."""
+    return float(np.sqrt(2.0 * np.log(20.0 * n_candidates)))
+
+
+def _of_codes(table: KeyTable, codes: Places) -> Numbers:
+    """Return the numbers of keys that are given by their places."""
+    if not len(table.values):
+        return np.tile(table.other, (len(codes), 1))
+    return np.where((codes >= 0)[:, np.newaxis], table.values[np.maximum(codes, 0)], table.other)
 
 
 def out_of_fold(index: KeyIndex, codes: Places, target: Numbers, folds: Places) -> Numbers:
-    """Return the mean targets of each row's group over the rows of other folds."""
+    """Return the mean targets of each row's group over the rows of other folds.
+
+    They are shrunk towards the mean of all rows: that of the other folds would tell by its
+    difference from fold to fold what the targets of the fold itself are.
+    """
     out = np.empty_like(target)
+    overall = target.mean(axis=0)
     for fold in np.unique(folds):
         inside = folds == fold
-        learned = learn_means((), index, codes[~inside], target[~inside])
-        known = (codes[inside] >= 0)[:, np.newaxis]
-        out[inside] = np.where(known, learned.values[np.maximum(codes[inside], 0)], learned.other)
+        learned = learn_means((), index, codes[~inside], target[~inside], overall)
+        out[inside] = _of_codes(learned, codes[inside])
     return out
 
 
@@ -134,11 +176,25 @@ class EarlierMeans:
     def look_up(self, frame: nw.DataFrame[Any]) -> Numbers:
         """Return the mean targets that are known at the time of each row; NaN before the first."""
         keys = self.index.find(read_keys(frame, self.names, "X"), self.names)
+        return self._of_keys(keys, self._now(frame))
+
+    def gain(self, frame: nw.DataFrame[Any], target: Numbers) -> float:
+        """Return what the means explain in the rows themselves, which are later than they."""
+        now = self._now(frame)
+        overall = self._of_keys(np.full(len(now), -1), now)
+        some = ~np.isnan(overall[:, 0])
+        return _gain((target - overall)[some], (target - self.look_up(frame))[some])
+
+    def _now(self, frame: nw.DataFrame[Any]) -> Numbers:
+        """Return the time of each row, moved so that what becomes known at it counts."""
         until = read_times(frame, self.time, "X")
         until.check_like(
             self.has_dates, self.zoned, f"Column {self.time!r} of X", "the training rows"
         )
-        now = np.nextafter(until.values, np.inf)
+        return np.nextafter(until.values, np.inf)
+
+    def _of_keys(self, keys: Places, now: Numbers) -> Numbers:
+        """Return the mean targets of keys at some times."""
         start = np.where(keys >= 0, self.offsets[np.maximum(keys, 0)], 0)
         end = np.empty(len(keys), np.int64)
         find_before(self.offsets, self.times, keys, now, end)
