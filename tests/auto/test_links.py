@@ -243,7 +243,7 @@ def test_search_learns_from_earlier_rows_only(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("featurewright.auto.features.split_by_time", note)
     with_orders(orders, links=()).fit(customers, y)
-    assert len(seen) == 3
+    assert len(seen) == 5
     assert all(now[train].max() < now[test].min() for train, test in seen)
 
 

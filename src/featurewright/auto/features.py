@@ -37,7 +37,7 @@ from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize
 from featurewright.auto.targets import TASKS, known_rows, read_target, take_rows
 from featurewright.auto.text import as_text, result_blocks
-from featurewright.auto.time_folds import check_as_of, row_times, split_by_time
+from featurewright.auto.time_folds import N_FOLDS, check_as_of, row_times, split_by_time
 from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, Workspace
 from featurewright.estimators.parameters import check_jobs, flag, number, one_of, whole_number
@@ -347,7 +347,8 @@ class AutoFeatures(Refits, TransformerMixin, BaseEstimator):
         cv = effort.n_folds if self.cv is None else self.cv
         times = row_times(X, self.as_of, self.links)
         if times is not None and isinstance(cv, int | np.integer):
-            cv = split_by_time(times, whole_number("cv", cv, 2), groups, seed) or cv
+            n_folds = N_FOLDS if self.cv is None else whole_number("cv", cv, 2)
+            cv = split_by_time(times, n_folds, groups, seed) or cv
         links = self._link_search(X, labels, groups) if len(self.links) else None
         folds = make_folds(cv, labels, groups, self.task_, seed, weights=weights)
         further = further_folds(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -249,19 +250,36 @@ def read_table(model: Any, X: Any, links: Mapping[str, Any] | None) -> EncodedTa
             "links: leave them out."
         )
     table = model.reader_.read(model, X)
-    needed = _needed(model)
+    needed = needed_columns(model)
     return table if needed is None else beside(table, needed.compute(X, links), needed.names)
 
 
-def _needed(model: Any) -> LinkedColumns | None:
+def needed_columns(model: Any) -> LinkedColumns | None:
     """Return what computes the columns over links that the output of a search is made from."""
     linked: LinkedColumns | None = getattr(model, "linked_", None)
     return keep_used(linked, model.parts_, model.reader_.schema.n_columns)
 
 
+def with_links(model: Any, links: Mapping[str, Any]) -> Any:
+    """Return a copy of a fitted search that has read newer linked tables once, to apply it often.
+
+    Parameters
+    ----------
+    model : AutoFeatures
+        A fitted search.
+    links : dict of str to data frame
+        Linked tables, by the names of their links.
+    """
+    needed = needed_columns(model)
+    made = copy(model)
+    if needed is not None:
+        made.linked_ = needed.with_tables(links)
+    return made
+
+
 def used_links(model: Any) -> list[str]:
     """Return the names of the links whose rows a fitted search needs; groups are statistics."""
-    needed = _needed(model)
+    needed = needed_columns(model)
     if needed is None:
         return []
     groups = {link.title for link in model.links if link.kind is LinkKind.GROUP}

@@ -14,6 +14,10 @@ from featurewright.relations.linked import read_times
 
 Times = NDArray[np.float64]
 
+N_FOLDS = 5
+"""Folds in the order of time, where none are asked for: periods differ more than random rows do."""
+_FIRST_SHARE = 0.5  # of the rows, that every fold learns from
+
 
 def check_as_of(value: Any) -> None:
     """Refuse what is no name of a column of times."""
@@ -50,8 +54,8 @@ def split_by_time(
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]] | None:
     """Return folds whose held-out rows are later than their training rows.
 
-    Rows are cut into one part more than there are folds, never between equal times; each part but
-    the first is held out once, with all earlier rows to learn from. Where there are groups, a
+    The later half of the rows is cut into as many parts as there are folds, never between equal
+    times; each is held out once, with all earlier rows to learn from. Where there are groups, a
     random share of them is held out, and the others are learned from.
 
     Parameters
@@ -72,17 +76,20 @@ def split_by_time(
 
     Examples
     --------
-    >>> times = np.array([3.0, 1.0, 2.0, 3.0, 1.0, 2.0])
+    >>> times = np.array([3.0, 1.0, 2.0, 4.0, 1.0, 2.0, 4.0, 3.0])
     >>> for train, test in split_by_time(times, 2, None, 0):
     ...     print(train, test)
-    [1 2 4 5] [0 3]
-    [1 4] [2 5]
+    [0 1 2 4 5 7] [3 6]
+    [1 2 4 5] [0 7]
     """
     moments, places, counts = np.unique(times, return_inverse=True, return_counts=True)
     if len(moments) < 2:
         return None
     middle = (np.cumsum(counts) - counts / 2.0) / len(times)
-    _, parts = np.unique(np.floor(middle * (n_folds + 1)), return_inverse=True)
+    late = np.maximum(0.0, middle - _FIRST_SHARE) / (1.0 - _FIRST_SHARE)
+    _, parts = np.unique(np.where(late > 0, 1 + np.floor(late * n_folds), 0), return_inverse=True)
+    if parts.max() == 0:  # nearly all rows have the first time, or the last one
+        parts = (np.arange(len(moments)) > 0).astype(np.intp)
     part = parts[places]
     held_out = np.zeros(len(times), np.intp)
     n_shares = 1

@@ -90,12 +90,11 @@ def _computed(
     refuse_absent(sorted(never))
 
 
-def features_of(model: Any, links: Any = None) -> Compute:
+def features_of(model: Any) -> Compute:
     """Compute the features of a model."""
     if not hasattr(model, "transform"):
         raise UserError(f"The model is a {type(model).__name__}, which has no features to compute.")
     names = [str(name) for name in model.get_feature_names_out()]
-    more = {"links": links} if links else {}
     if len(names) > MAX_COLUMNS:
         raise UserError(
             f"The model has {len(names)} columns, too many for a file: use it in Python, where "
@@ -103,37 +102,36 @@ def features_of(model: Any, links: Any = None) -> Compute:
         )
 
     def compute(frame: pl.DataFrame) -> pl.DataFrame:
-        values = model.transform(frame, **more)
+        values = model.transform(frame)
         values = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
         return pl.DataFrame(np.asarray(values, dtype=np.float64), schema=names, orient="row")
 
     return compute
 
 
-def predictions_of(model: Any, links: Any = None, *, probabilities: bool) -> Compute:
+def predictions_of(model: Any, *, probabilities: bool) -> Compute:
     """Compute the predictions of a model, with the probability of each class if asked."""
     if not hasattr(model, "predict"):
         raise UserError(f"The model is a {type(model).__name__}, which does not predict.")
     if probabilities and not hasattr(model, "predict_proba"):
         raise UserError("The model gives no probabilities: drop --proba.")
-    more = {"links": links} if links else {}
 
     def compute(frame: pl.DataFrame) -> pl.DataFrame:
-        predicted = np.asarray(model.predict(frame, **more))
+        predicted = np.asarray(model.predict(frame))
         if predicted.ndim == 1:
             columns = {"prediction": predicted.tolist()}
         else:
             columns = {f"prediction {k + 1}": p.tolist() for k, p in enumerate(predicted.T)}
         if probabilities:
-            columns |= _probabilities(model, frame, more)
+            columns |= _probabilities(model, frame)
         return pl.DataFrame(columns)
 
     return compute
 
 
-def _probabilities(model: Any, frame: pl.DataFrame, more: dict[str, Any]) -> dict[str, list[float]]:
+def _probabilities(model: Any, frame: pl.DataFrame) -> dict[str, list[float]]:
     """Name the probabilities by their classes."""
-    found = model.predict_proba(frame, **more)
+    found = model.predict_proba(frame)
     classes = getattr(model, "classes_", None)
     matrix = np.asarray(found)
     if classes is None or isinstance(classes, list):

@@ -160,9 +160,16 @@ def kinds_of(model: Any) -> dict[str, Kind]:
         Domain.BOOLEAN: Kind.BOOLEANS,
         Domain.CATEGORY: Kind.LABELS,
     }
-    for name, domain, levels in zip(schema.names, schema.domains, schema.levels, strict=True):
-        if levels != ():
-            kinds[name] = known[Domain(domain)]
+    linked = getattr(model, "linked_", None)
+    # Keys that are no columns of the search are read as links read them.
+    for own in (None if linked is None else linked.relational._layout.schema, schema):
+        if own is None:
+            continue
+        for name, domain, levels in zip(own.names, own.domains, own.levels, strict=True):
+            if levels != ():
+                kinds[name] = known[Domain(domain)]
+    for name in () if linked is None else linked.relational._layout.dates:
+        kinds[name] = Kind.ANYTHING
     return kinds
 
 

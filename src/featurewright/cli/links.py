@@ -226,27 +226,33 @@ def make_links(
     return made
 
 
-def newer_tables(
+def link_tables(
     model: Any, texts: Sequence[LinkText], nulls: Iterable[str], delimiter: str | None
-) -> dict[str, pl.DataFrame]:
-    """Read the linked tables that a model is applied with; refuse to go without one it needs."""
+) -> Any:
+    """Return a model with the linked tables it is applied with; refuse to go without one."""
     known = [link.title for link in getattr(model, "links", ())]
     for text in texts:
         if text.title not in known:
             meant = did_you_mean(text.title, known) if known else "it was fitted without links."
             raise UserError(f"The model has no link {text.title!r}: {meant}")
     given = [text.title for text in texts]
-    for title in needed_links(model):
+    stored = getattr(model, "store_links", False)
+    for title in () if stored else needed_links(model):
         if title not in given:
             raise UserError(
                 f"The model needs the rows of its link {title!r}, which a model file does not "
                 f"hold: add --link {title}=FILE."
             )
-    return {
+    tables = {
         text.title: read_linked(text.path, nulls, delimiter)
         for text in texts
         if text.path is not None
     }
+    if not tables:
+        return model
+    from featurewright.auto.links import with_links
+
+    return with_links(model, tables)
 
 
 def needed_links(model: Any) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.auto import AutoFeatures
+from featurewright.auto.links import needed_columns
 from featurewright.auto.parts import KINDS, LEAST_VOTE
 from featurewright.engine.forest import Forest
 from featurewright.estimators.base import ConstructiveLearner
@@ -42,6 +43,11 @@ def transform_graph(model: Any) -> Graph:
 
 def auto_graph(model: Any) -> Graph:
     """Return the original columns as numbers, then the columns of the parts."""
+    if needed_columns(model) is not None:
+        raise TypeError(
+            "The features are made from rows of linked tables, which have no SQL or ONNX form "
+            "here: use save and transform, or limit(n) with formulas of the table alone."
+        )
     reader, originals = model.reader_, model.originals_
     kinds = {name: kind.value for name, _, kind in reader.times}
     graph = Graph(reader.schema, derived=reader.columns, kinds=kinds)

@@ -92,7 +92,7 @@ def predict(
 
 
 def _apply(
-    columns_of: Callable[[Any, Any], Any],
+    columns_of: Callable[[Any], Any],
     paths: tuple[Path, Path, Path],
     reading: dict[str, Any],
     how: dict[str, Any],
@@ -104,7 +104,7 @@ def _apply(
     from featurewright.cli import display
     from featurewright.cli.applying import apply_model
     from featurewright.cli.kinds import NULLS
-    from featurewright.cli.links import check_titles, newer_tables, parse_newer
+    from featurewright.cli.links import check_titles, link_tables, parse_newer
     from featurewright.cli.sinks import STANDARD_OUTPUT, check_output
     from featurewright.cli.sources import open_table
 
@@ -117,8 +117,8 @@ def _apply(
     if how["nulls"] is None:
         how["nulls"] = NULLS
     fitted = load_model(model, predicts=predicts)
-    newer = newer_tables(fitted, linked, how["nulls"], reading["delimiter"])
-    compute = columns_of(fitted, newer)
+    fitted = link_tables(fitted, linked, how["nulls"], reading["delimiter"])
+    compute = columns_of(fitted)
     console = error_console()
     watched = console.is_terminal and not quiet
     with console.status("reading …") if watched else nullcontext() as shown:
