@@ -43,6 +43,7 @@ from featurewright.auto.targets import TASKS, read_target
 from featurewright.auto.text import as_text, result_blocks
 from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, Workspace
+from featurewright.estimators.collections import TakesCollections, takes_collections
 from featurewright.estimators.parameters import check_jobs, number, one_of, whole_number
 from featurewright.expressions import Feature
 from featurewright.tables import check_groups, check_input_names, check_weights
@@ -59,7 +60,7 @@ def _model_has(method: str) -> Any:
     return lambda self: not hasattr(self, "model_") or hasattr(self.model_, method)
 
 
-class AutoFeatures(TransformerMixin, BaseEstimator):
+class AutoFeatures(TakesCollections, TransformerMixin, BaseEstimator):
     """Find columns that make an estimator better, prove it on held-out rows, and compute them.
 
     The methods of this package are run inside the folds of a cross-validation. Their formulas are
@@ -713,6 +714,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
     @available_if(_model_has("predict"))
+    @takes_collections
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict with the estimator fitted on the output for all training rows.
 
@@ -749,6 +751,7 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
         return float(scorer(self.model_, self._columns(X), y))
 
     @available_if(_model_has("predict_proba"))
+    @takes_collections
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probability of each class, or of each label, with the estimator.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from featurewright.distributed.fitting import Drawn, fit
 from featurewright.distributed.warming import warm_up
 
-__all__ = ["warm_up"]
+__all__ = ["Drawn", "fit", "warm_up"]
