@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from featurewright.auto import AutoFeatures
+from featurewright.distributed.drawn import MAX_ROWS, Drawn
 from featurewright.distributed.rows import (
     Columns,
     Numbers,
@@ -27,7 +27,6 @@ from featurewright.estimators.ensembles import GrownEnsemble
 from featurewright.estimators.parameters import rows_or_share, whole_number
 from featurewright.tables import EncodedTable, encode, holds_numbers
 
-MAX_ROWS = 100_000  # that are drawn where a method needs its rows in one place
 _NOTE_ROWS = 10_000  # from which a forest's constants for undefined values are learned
 _LEAST_OF_CLASS = 10  # rows drawn of a class that has as many
 _MAX_CLASSES = 100  # that are drawn by their shares
@@ -35,30 +34,6 @@ _SPARE = 1.5  # rows looked at for each one that is drawn, so that there are eno
 _N_RANGES = 20  # of row numbers; every fifth is held out of a search
 _HELD_OUT_RANGES = 4
 _BLOCKS = 32  # of trees, each drawn and grown in one task
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """The rows of a collection that a fit saw.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows of the collection.
-    n_drawn : int
-        Rows that were drawn: for the fit, or for each tree of a forest.
-    by : str
-        "trees": for each tree, across all partitions, without replacement. "classes": each class
-        by its share. "rows": by chance. "groups": whole groups.
-    held_out : dict or None
-        Of `AutoFeatures`: how many other rows proved the choice ("n_rows"), and the scores on them
-        of the model ("score") and of the original columns alone ("baseline").
-    """
-
-    n_rows: int
-    n_drawn: int
-    by: str
-    held_out: Mapping[str, float] | None = None
 
 
 def fit(

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import DoubleType, StructField, StructType
 from sklearn.utils.validation import check_is_fitted
 
-from featurewright.distributed.fitting import MAX_ROWS, Drawn
+from featurewright.distributed.drawn import MAX_ROWS, Drawn
 from featurewright.estimators.parameters import one_of, whole_number
 from featurewright.export import to_sql
 

@@ -9,12 +9,19 @@ from inspect import isfunction
 from typing import Any
 
 # The module that computes methods on the collections of a library, by the library's name.
-_HANDLERS = {"dask": "featurewright.distributed.collections"}
+_HANDLERS = {
+    "dask": "featurewright.distributed.collections",
+    "polars": "featurewright.distributed.lazy_frames",
+    "duckdb": "featurewright.distributed.relations",
+    "_duckdb": "featurewright.distributed.relations",
+}
+# Of these libraries, the types that are not in memory.
+_LAZY = {"polars": "LazyFrame", "duckdb": "DuckDBPyRelation", "_duckdb": "DuckDBPyRelation"}
 _ROW_BY_ROW = ("transform", "predict", "predict_proba", "decision_function", "apply")
 
 
 class TakesCollections:
-    """An estimator whose methods take the collections of Dask, too.
+    """An estimator whose methods take the collections of Dask, and lazy frames and relations.
 
     Results are collections where each row depends on that row alone; nothing is computed before it
     is asked for.
@@ -34,7 +41,7 @@ def takes_collections(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Any, X: Any, *others: Any, **named: Any) -> Any:
         library = type(X).__module__.partition(".")[0]
-        if library not in _HANDLERS:
+        if library not in _HANDLERS or type(X).__name__ != _LAZY.get(library, type(X).__name__):
             return method(self, X, *others, **named)
         handler: Any = import_module(_HANDLERS[library])
         if method.__name__ == "fit":
