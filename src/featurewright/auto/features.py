@@ -40,6 +40,7 @@ from featurewright.auto.text import as_text, result_blocks
 from featurewright.auto.time_folds import N_FOLDS, check_as_of, row_times, split_by_time
 from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, Workspace
+from featurewright.estimators.collections import TakesCollections, takes_collections
 from featurewright.estimators.parameters import check_jobs, flag, number, one_of, whole_number
 from featurewright.estimators.selection import indicator_target
 from featurewright.relations.links import check_links
@@ -61,7 +62,7 @@ def _model_has(method: str) -> Any:
     return lambda self: not hasattr(self, "model_") or hasattr(self.model_, method)
 
 
-class AutoFeatures(Refits, TransformerMixin, BaseEstimator):
+class AutoFeatures(TakesCollections, Refits, TransformerMixin, BaseEstimator):
     """Find columns that make an estimator better, prove it on held-out rows, and compute them.
 
     The methods of this package are run inside the folds of a cross-validation. Their formulas are
@@ -614,6 +615,7 @@ class AutoFeatures(Refits, TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
     @available_if(_model_has("predict"))
+    @takes_collections
     def predict(self, X: Any, links: Any = None) -> NDArray[Any]:
         """Predict with the estimator fitted on the output for all training rows.
 
@@ -654,6 +656,7 @@ class AutoFeatures(Refits, TransformerMixin, BaseEstimator):
         return float(scorer(self.model_, self._columns(X, links), y))
 
     @available_if(_model_has("predict_proba"))
+    @takes_collections
     def predict_proba(self, X: Any, links: Any = None) -> NDArray[np.float64]:
         """Predict the probability of each class, or of each label, with the estimator.
 

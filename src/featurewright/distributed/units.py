@@ -70,9 +70,6 @@ def some_worker(client: Client) -> Iterator[None]:
 
     An adaptive cluster starts a worker when there is a task, and ends it when there is none.
     """
-    if client.nthreads():
-        yield
-        return
     name = f"featurewright-{uuid4().hex}"
     held = client.submit(_hold, name, LOST_SECONDS, pure=False)
     try:
@@ -82,8 +79,11 @@ def some_worker(client: Client) -> Iterator[None]:
         raise RuntimeError(
             f"the cluster has had no worker for {LOST_SECONDS:g} s; start workers and try again."
         ) from None
-    yield
-    Event(name, client=client).set()
+    try:
+        yield
+    finally:
+        if client.status == "running":
+            Event(name, client=client).set()
 
 
 class _Run:
@@ -142,10 +142,7 @@ class _Run:
                 self.waiting.clear()
                 return
             if self.data is None:
-                # One copy for each worker that is here; those that come later get it from these.
-                self.data = self.client.scatter(
-                    self.shared, broadcast=True, hash=False, timeout=LOST_SECONDS
-                )
+                self.data = self._scatter()
             number = self.waiting.pop()
             seconds = self.halt.seconds_left
             end = None if seconds is None else time.time() + seconds
@@ -153,6 +150,25 @@ class _Run:
                 _compute, self.data, self.units[number], seconds, end, own_versions(), pure=False
             )
             self.sent[future] = number
+
+    def _scatter(self) -> Future:
+        """Send what all units need: one copy to each worker that is here.
+
+        Workers that come later get it from these.
+        """
+        try:
+            return self.client.scatter(
+                self.shared, broadcast=True, hash=False, timeout=LOST_SECONDS
+            )
+        except TimeoutError:
+            raise self._all_lost() from None
+
+    def _all_lost(self) -> RuntimeError:
+        """Return the error of a cluster without workers."""
+        return RuntimeError(
+            f"all workers of the cluster were lost after {self._progress()} and none came back in "
+            f"{LOST_SECONDS:g} s; start workers and fit again."
+        )
 
     def _wait(self) -> None:
         """Wait until a unit is finished, for as long as there are workers."""
@@ -168,10 +184,7 @@ class _Run:
             if self.client.nthreads():
                 self.last_seen = now
             elif now - self.last_seen > LOST_SECONDS:
-                raise RuntimeError(
-                    f"all workers of the cluster were lost after {self._progress()} and none came "
-                    f"back in {LOST_SECONDS:g} s; start workers and fit again."
-                ) from None
+                raise self._all_lost() from None
         except CancelledError:
             pass  # collected as lost
         else:

@@ -74,6 +74,8 @@ class GrownEnsemble(ConstructiveLearner):
     oob_score = False
     warm_start = False
     n_jobs: int | None = None
+    # Grows trees on rows that are not here, while a collection is fitted.
+    _grown_elsewhere: Callable[[list[int], Any], list[Forest]] | None = None
 
     def _draws_with_replacement(self) -> bool:
         """Whether trees grow on bootstrap samples."""
@@ -177,6 +179,8 @@ class GrownEnsemble(ConstructiveLearner):
         """Grow one tree for each seed."""
         if not seeds:
             return []
+        if self._grown_elsewhere is not None:
+            return self._grown_elsewhere(seeds, on_done)
         n_draws = self._n_draws(order_rows(job.target).size)
         bootstrap = self._draws_with_replacement()
         running: dict[str, Any] = {"n_jobs": self.n_jobs, "halt": halt, "on_done": on_done}

@@ -18,6 +18,8 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from featurewright.estimators.collections import TakesCollections
+
 # A check takes the name and the value of a parameter, and raises an error that names both.
 Check = Callable[[str, Any], Any]
 Estimator = TypeVar("Estimator", bound=type)
@@ -53,7 +55,7 @@ class Parameter:
         return "\n".join([head, *(f"    {line}" for line in lines)])
 
 
-class DeclaredParameters:
+class DeclaredParameters(TakesCollections):
     """An estimator that checks its parameters as its classes declare them."""
 
     _parameters: ClassVar[Mapping[str, Parameter]] = {}

@@ -41,7 +41,7 @@ ROUTING = "_metadata_request"  # where scikit-learn keeps what is requested
 # They do not say whether an estimator has been fitted.
 SETTINGS = (ROUTING, OUTPUT)
 # Computed again when a model is loaded, or no part of it.
-DERIVED = ("_numbering", "_training")
+DERIVED = ("_numbering", "_training", "drawn_")
 _METHODS = ("fit", "score", "predict", "predict_proba", "decision_function", "transform")
 _CONTAINERS = (None, "default", "pandas", "polars")
 

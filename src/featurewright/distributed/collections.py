@@ -1,0 +1,136 @@
+"""Methods of estimators on Dask collections, lazily: one partition at a time, where it is."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+from dask.dataframe.utils import make_meta, meta_nonempty
+from sklearn.utils.validation import check_is_fitted
+
+from featurewright.distributed.fitting import fit
+from featurewright.tables import is_sparse
+
+__all__ = ["apply", "fit"]
+
+
+def apply(model: Any, method: str, X: Any, **named: Any) -> Any:
+    """Return what a method of a fitted estimator computes for a Dask DataFrame or Array.
+
+    A DataFrame becomes a DataFrame, or a Series where there is one value for each row, with the
+    same index and divisions. An Array becomes an Array, and so does anything whose result is
+    sparse.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    method : str
+        Its name.
+    X : dask DataFrame or Array
+        The rows.
+    **named
+        Further arguments of the method.
+    """
+    check_is_fitted(model)
+    # One copy for each worker, not one for each partition.
+    sent = dask.delayed(model, name=f"{type(model).__name__}-{uuid4().hex}", traverse=False)
+    if isinstance(X, da.Array):
+        return _over_blocks(model, sent, method, X, named)
+    if isinstance(X, dd.DataFrame):
+        return _over_partitions(model, sent, method, X, named)
+    raise TypeError(
+        f"X is a {type(X).__module__.partition('.')[0]} {type(X).__name__}, but a Dask DataFrame "
+        "or a Dask Array of rows and columns is expected: convert it, or call its compute method."
+    )
+
+
+def _over_partitions(model: Any, sent: Any, method: str, X: dd.DataFrame, named: Any) -> Any:
+    """Compute a method for each partition of a data frame."""
+    example = meta_nonempty(make_meta(X))
+    found = _values(model, method, example, named)
+    if is_sparse(found):
+        blocks = X.map_partitions(
+            _compute, sent, method, named, found[:0], meta=np.empty((0, 0)), align_dataframes=False
+        )
+        return da.map_blocks(_same, blocks, dtype=found.dtype, meta=found[:0])
+    meta = _framed(model, method, found, example).iloc[:0]
+    return X.map_partitions(_compute_frame, sent, method, named, meta, meta=meta)
+
+
+def _over_blocks(model: Any, sent: Any, method: str, X: da.Array, named: Any) -> Any:
+    """Compute a method for each block of rows of an array."""
+    if X.ndim != 2:
+        raise ValueError(
+            f"X is a Dask Array of {X.ndim} dimensions, but rows and columns are expected: "
+            "use X.reshape(-1, 1) for a single column."
+        )
+    X = X.rechunk({1: -1})
+    example = np.zeros((2, X.shape[1]), X.dtype)
+    found = _values(model, method, example, named)
+    shape: dict[str, Any] = (
+        {"drop_axis": 1} if found.ndim == 1 else {"chunks": (X.chunks[0], (found.shape[1],))}
+    )
+    return da.map_blocks(
+        _compute,
+        X,
+        model=sent,
+        method=method,
+        named=named,
+        empty=found[:0],
+        dtype=found.dtype,
+        meta=found[:0],
+        **shape,
+    )
+
+
+def _values(model: Any, method: str, rows: Any, named: Any) -> Any:
+    """Compute a method for some rows, and refuse results that are no table."""
+    found = getattr(model, method)(rows, **named)
+    if isinstance(found, list):
+        raise TypeError(
+            f"{method} of several targets is a list of arrays, which is no Dask collection: fit "
+            "one model for each target, or call it on tables in memory."
+        )
+    return found.to_pandas() if type(found).__module__.startswith("polars") else found
+
+
+def _compute(rows: Any, model: Any, method: str, named: Any, empty: Any) -> Any:
+    """Compute a method for one partition, which may have no row."""
+    return _values(model, method, rows, named) if len(rows) else empty
+
+
+def _compute_frame(rows: Any, model: Any, method: str, named: Any, empty: Any) -> Any:
+    """Compute a method for one partition of a data frame, as a frame with the same index."""
+    if not len(rows):
+        return empty.set_axis(rows.index, axis=0)
+    return _framed(model, method, _values(model, method, rows, named), rows)
+
+
+def _framed(model: Any, method: str, found: Any, rows: pd.DataFrame) -> Any:
+    """Return results as a Series or a DataFrame with the index of the rows."""
+    if isinstance(found, pd.DataFrame):
+        return found.set_axis(rows.index, axis=0)
+    if found.ndim == 1:
+        return pd.Series(found, rows.index, name=method)
+    return pd.DataFrame(found, rows.index, _names(model, method, found.shape[1]))
+
+
+def _names(model: Any, method: str, n_columns: int) -> list[str]:
+    """Return the names of the columns of a result."""
+    if method == "transform":
+        return [str(name) for name in model.get_feature_names_out()]
+    classes = getattr(model, "classes_", ())
+    if method != "apply" and len(classes) == n_columns:
+        return [str(label) for label in classes]
+    return [f"{method}_{number}" for number in range(n_columns)]
+
+
+def _same(block: Any) -> Any:
+    """Return a block as it is."""
+    return block

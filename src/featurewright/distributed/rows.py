@@ -1,0 +1,177 @@
+"""Rows of a collection by their number, whatever its partitions are.
+
+The number of a row is its place in the whole collection. Who is drawn depends on that number and
+the seed alone, so another partitioning of the same rows draws the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Some rows: the table, and what goes with it where it was given."""
+
+    X: Any
+    y: Any = None
+    sample_weight: Any = None
+    groups: Any = None
+
+    def take(self, places: Any) -> Columns:
+        """Return some of the rows."""
+        return Columns(*(_take(part, places) for part in vars(self).values()))
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what `fit` takes beside the table and the target."""
+        named = {"sample_weight": self.sample_weight, "groups": self.groups}
+        return {name: values for name, values in named.items() if values is not None}
+
+
+class Partitions:
+    """The partitions of a table and of what goes with it, not computed yet.
+
+    Parameters
+    ----------
+    X : dask DataFrame or Array
+        The table.
+    **others : dask Series or Array, or None
+        The target, weights and groups, with the same partitions.
+    """
+
+    def __init__(self, X: Any, **others: Any) -> None:
+        parts = {"X": delayed_parts("X", X)}
+        for name, values in others.items():
+            parts[name] = [None] * len(parts["X"])
+            if values is not None:
+                parts[name] = delayed_parts(name, values)
+            if len(parts[name]) != len(parts["X"]):
+                raise ValueError(
+                    f"{name} has {len(parts[name])} partitions, but X has {len(parts['X'])}: take "
+                    "both from one collection, or repartition one of them."
+                )
+        build = dask.delayed(Columns)
+        self.columns = [
+            build(**dict(zip(parts, own, strict=True))) for own in zip(*parts.values(), strict=True)
+        ]
+        self.has_groups = others.get("groups") is not None
+        self.lengths = self._count(X)
+        self.first = np.concatenate([[0], np.cumsum(self.lengths)])
+        if not len(self):
+            raise ValueError("X has no row, but at least 1 is needed: pass a collection with rows.")
+
+    def __len__(self) -> int:
+        return int(self.first[-1])
+
+    def _count(self, X: Any) -> Numbers:
+        """Return the number of rows of each partition."""
+        if isinstance(X, dd.DataFrame):  # reads no column, where the format allows
+            return np.asarray(X.index.map_partitions(len, meta=("length", int)).compute(), np.int64)
+        if not np.isnan(X.chunks[0]).any():
+            return np.array(X.chunks[0], np.int64)
+        return np.array(dask.compute(*map(dask.delayed(_n_rows), self.columns)), np.int64)
+
+    def map(self, function: Any, *settings: Any) -> list[Any]:
+        """Return what a function of a partition, its first row's number and settings computes."""
+        call = dask.delayed(function, traverse=False)
+        calls = [
+            call(columns, int(first), *settings)
+            for columns, first in zip(self.columns, self.first[:-1], strict=True)
+        ]
+        return list(dask.compute(*calls))
+
+    def pieces(self, numbers: Numbers) -> list[Any]:
+        """Return the partitions' shares of some rows, by sorted numbers; not computed yet."""
+        take = dask.delayed(_checked_take)
+        edges = np.searchsorted(numbers, self.first)
+        return [
+            take(self.columns[k], int(self.lengths[k]), numbers[a:b] - self.first[k])
+            for k, (a, b) in enumerate(pairwise(edges))
+            if b > a
+        ]
+
+    def rows(self, numbers: Numbers) -> Columns:
+        """Return some rows, by sorted numbers."""
+        return join_rows(dask.compute(*self.pieces(numbers)))
+
+
+def delayed_parts(name: str, values: Any) -> list[Any]:
+    """Return the partitions of a collection as delayed values."""
+    if isinstance(values, da.Array):
+        if values.ndim > 1:
+            values = values.rechunk(dict.fromkeys(range(1, values.ndim), -1))
+        return list(values.to_delayed().ravel())
+    if isinstance(values, dd.DataFrame | dd.Series):
+        return list(values.to_delayed())
+    raise TypeError(
+        f"{name} is a {type(values).__name__}, but X is a Dask collection: pass {name} as a Dask "
+        "Series or Array with the partitions of X, such as a column of the same frame."
+    )
+
+
+def join_rows(parts: Iterable[Columns]) -> Columns:
+    """Return the rows of several parts, one after the other."""
+    fields = zip(*(vars(part).values() for part in parts), strict=True)
+    return Columns(*(_join(field) for field in fields))
+
+
+def row_chances(numbers: Numbers, seed: int) -> npt.NDArray[np.float64]:
+    """Return a number in [0, 1) for each row that depends on its number and the seed alone."""
+    # SplitMix64: one multiplication more than a good hash needs, and no state.
+    with np.errstate(over="ignore"):
+        bits = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15) * np.uint64(seed + 1)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        bits ^= bits >> np.uint64(31)
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def group_chances(groups: Any, seed: int) -> npt.NDArray[np.float64]:
+    """Return a number in [0, 1) for each row that depends on its group and the seed alone."""
+    labels = pd.Series(np.asarray(groups)).astype(str)
+    hashed = pd.util.hash_pandas_object(labels, index=False).to_numpy()
+    return row_chances(hashed.view(np.int64), seed)
+
+
+def _take(values: Any, places: Any) -> Any:
+    """Return some rows of a table, of values or of nothing."""
+    if values is None:
+        return None
+    return values.iloc[places] if isinstance(values, pd.DataFrame | pd.Series) else values[places]
+
+
+def _join(values: tuple[Any, ...]) -> Any:
+    """Join tables or values of several parts."""
+    if values[0] is None:
+        return None
+    if isinstance(values[0], pd.DataFrame | pd.Series):
+        return pd.concat(values, ignore_index=True)
+    return np.concatenate(values)
+
+
+def _n_rows(columns: Columns, *_: Any) -> int:
+    """Return the number of rows of a partition."""
+    return len(columns.X)
+
+
+def _checked_take(columns: Columns, n_rows: int, places: Numbers) -> Columns:
+    """Return rows of a partition whose parts belong together."""
+    for name, values in vars(columns).items():
+        if values is not None and len(values) != n_rows:
+            raise ValueError(
+                f"a partition of {name} has {len(values)} rows, but that of X has {n_rows}: take "
+                "both from one collection."
+            )
+    return columns.take(places)
