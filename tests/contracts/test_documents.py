@@ -26,11 +26,16 @@ PAGES = [
 ]
 DOCUMENTS = [*(path.name for path in sorted(ROOT.glob("*.md"))), "benchmarks/README.md", *PAGES]
 CONTRIBUTOR_PAGES = [name for name in DOCUMENTS if name.startswith("docs/adding_")]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+
+
+def read(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+README = read("README.md")
 COMMANDS = [
     line
-    for block in re.findall(r"```(?:sh)?\n(.*?)```", README + CLI, flags=re.DOTALL)
+    for block in re.findall(r"```sh\n(.*?)```", "".join(map(read, DOCUMENTS)), flags=re.DOTALL)
     for line in block.splitlines()
     if line.startswith("featurewright ")
 ]
@@ -44,7 +49,7 @@ SNIPPETS = [
     pytest.param(page, code, id=f"{page.removeprefix('docs/')}-{number}")
     for page in PAGES
     if not page.startswith(("docs/results", "docs/adding_", "docs/develop"))
-    for number, code in enumerate(examples((ROOT / page).read_text(encoding="utf-8")))
+    for number, code in enumerate(examples(read(page)))
 ]
 
 
