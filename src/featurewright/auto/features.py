@@ -31,6 +31,7 @@ from featurewright.auto.estimators import (
 )
 from featurewright.auto.failures import Attempt
 from featurewright.auto.methods import METHODS, Task, chosen_methods, warm_up
+from featurewright.auto.notebook import NotebookView
 from featurewright.auto.originals import OutputColumn, short_names, unique_names
 from featurewright.auto.parts import KINDS, Part, learn_part, rate_formulas
 from featurewright.auto.plan import EFFORTS
@@ -59,7 +60,7 @@ def _model_has(method: str) -> Any:
     return lambda self: not hasattr(self, "model_") or hasattr(self.model_, method)
 
 
-class AutoFeatures(TransformerMixin, BaseEstimator):
+class AutoFeatures(NotebookView, TransformerMixin, BaseEstimator):
     """Find columns that make an estimator better, prove it on held-out rows, and compute them.
 
     The methods of this package are run inside the folds of a cross-validation. Their formulas are
