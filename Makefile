@@ -10,12 +10,12 @@ STAMPS := $(VENV)/stamps
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-python test-numba test-oracles browser lint docs docs-check bench papers compare clean
+.PHONY: help demo test test-all test-python test-numba test-oracles browser lint docs docs-check release-check bench papers compare clean
 
 GET_BROWSER := apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -89,6 +89,10 @@ docs: $(STAMPS)/docs ## Build the site and its executed examples into docs/_buil
 docs-check: docs ## Build the site, check its links, open it in a browser, run a notebook
 	@$(TOGETHER) $(STAMPS)/test browser
 	$(BIN)/python -m pytest -q docs/checks
+
+# ARGS=--all-tests runs every test from the source archive; ARGS="--skip site" leaves a step out.
+release-check: $(BIN)/python ## Check everything a release must pass, in a clean clone
+	$(BIN)/python packaging/release_check.py $(ARGS)
 
 # SIZE=quick or SIZE=full; ARGS goes to the command, such as ARGS="--only paths" or ARGS=--check.
 papers compare: SIZE ?= quick

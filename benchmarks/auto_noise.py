@@ -73,16 +73,17 @@ Effort {options.effort}. Scores on the third of the rows that was held out.
 
 
 def kept_sentence(store: Store, jobs: list[Settings]) -> str:
-    """Say how often something was kept for nothing, and what that did."""
+    """Return the share of fits that kept something, and what that did to their scores."""
     found = [values for job in jobs if (values := store.get(job))]
     kept = [values for values in found if values["method"] != "original"]
     if not kept:
-        return f"Nothing was kept in any of {len(found)} fits."
+        rate = "False-positive rate on shuffled targets: 0 %"
+        return f"{rate} (0 of {len(found)} fits kept something)."
     claimed = np.array([values["claimed"] for values in kept])
     real = np.array([values["after"] - values["before"] for values in kept])
     return (
-        f"Columns were kept for nothing in {len(kept)} of {len(found)} fits, where the best of "
-        "many choices looked better than chance on all folds; the mean gain claimed there is "
+        f"False-positive rate on shuffled targets: {100 * len(kept) / len(found):.0f} % "
+        f"({len(kept)} of {len(found)} fits kept something). The mean gain claimed there is "
         f"{claimed.mean():.4f}, the real one {show(real, 4)}."
     )
 

@@ -493,7 +493,7 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
         Claim(
             "auto_noise",
             "It keeps nothing where there is nothing to find",
-            r"Columns were kept for nothing in (\d+) of (\d+) fits",
+            r"\((\d+) of (\d+) fits kept something\)",
             kept_for_nothing,
             "kept something in {1} of {2} fits",
         ),

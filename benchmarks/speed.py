@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from data import load, present, synthetic
+from history import record
 from pages import add_size_options, settle_page, write_page
 from runner import make_model, markdown_table, say, warm_up
 from threadpoolctl import threadpool_limits
@@ -231,6 +232,9 @@ def finish_lines(
     text = f"# {title}\n\n{intro}\n\n{table}\n\n{verdict}".rstrip()
     print(text)
     write_page(options.write, text, options.size)
+    ratios = {line.work: line.number for line in lines if line.unit == "×"}
+    if ratios:
+        record(title, options.size, ratios)
     if not lines:
         say("Nothing could be measured.")
     sys.exit(bool(options.check and (missed or not lines)))

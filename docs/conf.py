@@ -54,6 +54,7 @@ html_favicon = "_static/logo.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_sidebars = {"index": [], "start/*": [], "auto_examples/index": []}
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {
         "text": "featurewright",
@@ -63,6 +64,7 @@ html_theme_options = {
     "switcher": {"json_url": "/_static/versions.json", "version_match": release},
     "check_switcher": False,
     "navbar_end": ["version-switcher", "theme-switcher"],
+    "navbar_persistent": ["search-button"],
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
     "show_toc_level": 2,
@@ -96,13 +98,16 @@ sphinx_gallery_conf = {
 warnings.filterwarnings("ignore", message=".*Agg.*cannot be shown.*")
 
 # References in docstrings that scikit-learn's estimators hand down lead to pages of its own site.
+# Their mathematics would load a script from another server.
 FOREIGN_REFERENCE = re.compile(r":(?:ref|term|doc):`([^`<]+?)\s*(?:<[^`>]+>)?`")
+MATHEMATICS = re.compile(r":math:`([^`]+)`")
 
 
 def drop_foreign_references(*event: Any) -> None:
     """Keep the text of references that only scikit-learn's own documentation can resolve."""
     lines: list[str] = event[-1]
-    lines[:] = [FOREIGN_REFERENCE.sub(r"\1", line) for line in lines]
+    plain = (FOREIGN_REFERENCE.sub(r"\1", line) for line in lines)
+    lines[:] = [MATHEMATICS.sub(r"``\1``", line) for line in plain]
 
 
 def setup(app: Any) -> None:

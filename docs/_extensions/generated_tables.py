@@ -1,9 +1,12 @@
-"""Parts of the reference that are made from the program: operators and the command line."""
+"""Parts of pages that are made from the program and its files: operators, commands, ratios."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from html import escape
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -83,6 +86,51 @@ def _default(value: Any) -> str:
     return f"`{getattr(value, 'value', value)}`"
 
 
+def history_rows(path: Path) -> Iterator[str]:
+    """Yield one row of HTML for each ratio of the speed programs, with its course over time."""
+    runs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    courses: dict[tuple[str, str, str], list[tuple[str, float]]] = {}
+    for run in runs:
+        for work, ratio in run["ratios"].items():
+            course = courses.setdefault((run["program"], work, run["size"]), [])
+            course.append((f"{run['date']}, {run['commit']}", ratio))
+    heads = ("program", "work", "size", "runs", "first", "last", "course")
+    yield "<tr>" + "".join(f"<th>{head}</th>" for head in heads) + "</tr>"
+    for (program, work, size), course in courses.items():
+        values = [ratio for _, ratio in course]
+        cells = [program, work, size, str(len(values)), f"{values[0]:.3g}", f"{values[-1]:.3g}"]
+        drawn = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        yield f"<tr>{drawn}<td>{_course(course)}</td></tr>"
+
+
+def _course(course: list[tuple[str, float]]) -> str:
+    """Draw ratios over runs as a small line, with a mark for each."""
+    top = max(ratio for _, ratio in course) or 1.0
+    step = 140 / max(1, len(course) - 1)
+    places = [(5 + step * k, 35 - 30 * ratio / top) for k, (_, ratio) in enumerate(course)]
+    line = " ".join(f"{x:.0f},{y:.0f}" for x, y in places)
+    marks = "".join(
+        f'<circle cx="{x:.0f}" cy="{y:.0f}" r="3" fill="currentColor">'
+        f"<title>{escape(run)}: {ratio:.3g}</title></circle>"
+        for (x, y), (run, ratio) in zip(places, course, strict=True)
+    )
+    return (
+        '<svg width="150" height="40" role="img" aria-label="course">'
+        f'<polyline points="{line}" fill="none" stroke="currentColor"/>{marks}</svg>'
+    )
+
+
+class BenchHistory(SphinxDirective):
+    """The ratios of `make bench` over time."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        path = Path(self.env.srcdir).parent / "benchmarks" / "history.jsonl"
+        self.env.note_dependency(str(path))
+        rows = "".join(history_rows(path))
+        return [nodes.raw("", f'<table class="table">{rows}</table>', format="html")]
+
+
 class OperatorTable(SphinxDirective):
     """The table of operators."""
 
@@ -101,6 +149,7 @@ class CommandReference(SphinxDirective):
 
 def setup(app: Any) -> dict[str, bool]:
     """Register the directives."""
+    app.add_directive("bench-history", BenchHistory)
     app.add_directive("operator-table", OperatorTable)
     app.add_directive("command-reference", CommandReference)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -33,6 +33,11 @@ auto.fit(X_train, y_train)
 print(auto.summary())
 
 # %%
+# In a notebook, ``auto`` at the end of a cell shows the essentials:
+
+auto
+
+# %%
 # The first sentence is the verdict. Had nothing helped, it would tell you to keep the original
 # columns.
 #

@@ -262,9 +262,7 @@ def test_growing_folds_have_the_rows_of_the_largest(fold_rows):
 
 def test_a_method_that_finds_nothing_says_so():
     auto = quick(methods=["batch"]).fit(np.repeat([[1.0]], 60, axis=0), np.arange(60.0))
-    assert auto.results_[1]["reason"] == (
-        "it constructs nothing here that the original columns do not say"
-    )
+    assert auto.results_[1]["reason"] == ("found nothing beyond the original columns")
 
 
 def test_one_fold_that_was_asked_for_is_not_called_short_of_time():

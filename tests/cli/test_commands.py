@@ -49,10 +49,10 @@ def test_fit_says_what_the_target_was_taken_for(call, tmp_path):
     frame = mixed(120).with_columns(count=pl.int_range(pl.len()) % 28, few=pl.int_range(120) % 3)
     frame.drop("sign", "size").write_csv(tmp_path / "t.csv")
     said = call("fit", tmp_path / "t.csv", "-t", "count", *SHORT).stdout
-    told = "taken for a number (28 different values); --task classification changes that."
+    told = "treated as a number (28 different values); --task classification changes that."
     assert told in " ".join(said.split())
     said = call("fit", tmp_path / "t.csv", "-t", "few", *SHORT).stdout
-    assert "taken for 3 classes; --task regression changes that." in " ".join(said.split())
+    assert "treated as 3 classes; --task regression changes that." in " ".join(said.split())
 
 
 @pytest.mark.parametrize("option", ["--max-formulas", "--features"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import tomllib
@@ -25,11 +26,16 @@ PAGES = [
 ]
 DOCUMENTS = [*(path.name for path in sorted(ROOT.glob("*.md"))), "benchmarks/README.md", *PAGES]
 CONTRIBUTOR_PAGES = [name for name in DOCUMENTS if name.startswith("docs/adding_")]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+
+
+def read(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+README = read("README.md")
 COMMANDS = [
     line
-    for block in re.findall(r"```(?:sh)?\n(.*?)```", README + CLI, flags=re.DOTALL)
+    for block in re.findall(r"```sh\n(.*?)```", "".join(map(read, DOCUMENTS)), flags=re.DOTALL)
     for line in block.splitlines()
     if line.startswith("featurewright ")
 ]
@@ -43,14 +49,15 @@ SNIPPETS = [
     pytest.param(page, code, id=f"{page.removeprefix('docs/')}-{number}")
     for page in PAGES
     if not page.startswith(("docs/results", "docs/adding_", "docs/develop"))
-    for number, code in enumerate(examples((ROOT / page).read_text(encoding="utf-8")))
+    for number, code in enumerate(examples(read(page)))
 ]
 
 
-@pytest.mark.parametrize("code", examples(README))
-def test_readme_code_runs(code, capsys, other_estimators):
+def test_readme_prints_what_it_says(capsys, other_estimators):
+    (code,) = examples(README)
+    (said,) = re.findall(r"```text\n(.*?)```", README, flags=re.DOTALL)
     exec(compile(code, "README.md", "exec"), {})
-    assert "held-out" in capsys.readouterr().out
+    assert capsys.readouterr().out == said
 
 
 @pytest.mark.parametrize(("page", "code"), SNIPPETS)
@@ -104,12 +111,37 @@ def test_every_page_for_contributors_is_linked():
 
 
 def test_one_version():
+    version = featurewright.__version__
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert f"version: {project['version']}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"## {project['version']}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "version" not in project  # it is read from the package
+    assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = json.loads((ROOT / "docs/_static/versions.json").read_text(encoding="utf-8"))
+    assert version in {entry["version"] for entry in versions}
+    recipe = (ROOT / "packaging/conda/recipe.yaml").read_text(encoding="utf-8")
+    assert f'version: "{version}"' in recipe
+
+
+def test_oldest_versions_are_those_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    bounds = {tuple(re.split(r"[><=,]+", text)[:2]) for text in project["dependencies"]}
+    text = (ROOT / "packaging" / "oldest.txt").read_text(encoding="utf-8")
+    assert set(re.findall(r"^([\w-]+)==([\d.]+)\.\*$", text, flags=re.MULTILINE)) == bounds
 
 
 def test_make_targets_are_listed():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in ("demo", "test", "lint", "bench", "papers", "compare", "clean", "help"):
+    for target in (
+        "demo",
+        "test",
+        "lint",
+        "docs",
+        "docs-check",
+        "release-check",
+        "bench",
+        "papers",
+        "compare",
+        "clean",
+        "help",
+    ):
         assert re.search(rf"^{target}:.*## ", makefile, flags=re.MULTILINE), target

@@ -60,7 +60,7 @@ def test_any_bytes(data):
 
 @pytest.mark.parametrize("protocol", [0, 4])
 def test_pickles(protocol):
-    refuse(pickle.dumps(fitted(TREE), protocol), "no whole model file")
+    refuse(pickle.dumps(fitted(TREE), protocol), "not a complete model file")
 
 
 @pytest.mark.parametrize(

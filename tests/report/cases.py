@@ -94,7 +94,7 @@ def fitted(
             {
                 "method": "landmarks",
                 "status": "skipped",
-                "reason": "the time budget leaves no room for it",
+                "reason": "not enough time left",
                 "fold_scores": [],
                 "mean": None,
                 "std": None,

@@ -104,7 +104,7 @@ def test_folds_in_time_order_are_told():
 def test_verdict_without_any_method():
     model = fitted(keep_original=True)
     model.results_ = model.results_[:1]
-    assert "so few rows" in summarize(model)["verdict"]["sentence"]
+    assert "too few rows" in summarize(model)["verdict"]["sentence"]
 
 
 def test_errors_are_shown_without_a_sign():
@@ -202,7 +202,7 @@ def test_where_something_else_was_kept_a_few_formulas_are_shown():
     assert "Something else was kept" in page
     assert 'class="ring"' not in page
     assert page.count("<li hidden>") == 3
-    assert "What was kept, forest, is not among these." in as_text(result_blocks(summarize(model)))
+    assert "What was kept (forest) is not one of these." in as_text(result_blocks(summarize(model)))
     assert render(summarize(fitted(keep_original=True))).count("<li hidden>") == 6
 
 
@@ -248,8 +248,8 @@ def test_methods_that_looked_better_are_told_of():
 @pytest.mark.parametrize(
     ("task", "labels", "y", "told"),
     [
-        ("classification", None, None, "The target is taken for 4 classes."),
-        ("classification", [3, 4], None, "The target is taken for 2 classes."),
+        ("classification", None, None, "The target is treated as 4 classes."),
+        ("classification", [3, 4], None, "The target is treated as 2 classes."),
         ("classification", [3, 4, 5], None, "3 classes; --task regression changes that."),
         ("regression", None, None, "a number; --task classification changes that."),
         ("regression", None, np.arange(28), "(28 different values); --task classification"),

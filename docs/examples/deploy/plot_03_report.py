@@ -21,6 +21,13 @@ with tempfile.TemporaryDirectory() as folder:
     print(f"one file of {path.stat().st_size / 1000:.0f} kB")
 
 # %%
+# In a notebook ``show_report`` shows the page itself. This frame is it:
+
+from featurewright.report import show_report
+
+show_report(auto)
+
+# %%
 # What is in it, as a dict of plain values, for a page of your own:
 
 content = summarize(auto)

@@ -27,6 +27,7 @@ from featurewright.auto.estimators import (
 from featurewright.auto.failures import Attempt
 from featurewright.auto.links import LAST_SEED, LinkSearch, keep_used, read_table
 from featurewright.auto.methods import METHODS, Task, chosen_methods, warm_up
+from featurewright.auto.notebook import NotebookView
 from featurewright.auto.parts import Part, compute_columns
 from featurewright.auto.plan import EFFORTS
 from featurewright.auto.reading import TableReader, learn_reader
@@ -62,7 +63,7 @@ def _model_has(method: str) -> Any:
     return lambda self: not hasattr(self, "model_") or hasattr(self.model_, method)
 
 
-class AutoFeatures(TakesCollections, Refits, TransformerMixin, BaseEstimator):
+class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, BaseEstimator):
     """Find columns that make an estimator better, prove it on held-out rows, and compute them.
 
     The methods of this package are run inside the folds of a cross-validation. Their formulas are

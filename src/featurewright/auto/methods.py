@@ -567,7 +567,7 @@ METHODS = {
         Method(
             name="boosting",
             gives="formulas",
-            idea="shallow trees on what a linear model leaves over; formulas with bends and steps",
+            idea="shallow trees on the residuals of a linear model; formulas with bends and steps",
             when="many weak relations that add up, regression",
             python="ConstructiveBoosting…",
             construct=_boosting,

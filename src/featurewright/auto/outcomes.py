@@ -42,23 +42,27 @@ class Reason(Enum):
 
 
 _TEXTS = {
-    Reason.NO_TIME: "the time budget leaves no room for it",
+    Reason.NO_TIME: "not enough time left",
     Reason.TIME_FOR_OTHERS: "stopped early, less promising than others",
-    Reason.TOO_SLOW: "left to a search of more effort",
+    Reason.TOO_SLOW: "too slow for this effort",
     Reason.SCREENED_OUT: "less promising than others on some of the rows or folds",
     Reason.FAR_BEHIND: "far behind other methods",
     Reason.WORSE: "worse than the original columns in every fold",
     Reason.NO_BETTER_JOINED: "no better than the best choice without it",
     Reason.NO_BETTER_ON_ALL_ROWS: "no better with all rows",
-    Reason.NOTHING_NEW: "it constructs nothing here that the original columns do not say",
+    Reason.NOTHING_NEW: "found nothing beyond the original columns",
     Reason.TOO_FEW_ROWS: "too few rows, or too few of each class, to hold any out",
     Reason.UNDEFINED_SCORE: "the score is undefined in every fold",
     Reason.ONE_TARGET_ONLY: "takes one target only",
-    Reason.TOO_MANY_CLASSES: "makes columns for each of the classes, which are too many here",
+    Reason.TOO_MANY_CLASSES: "makes columns for each class, and there are too many classes",
     Reason.ERROR: "an error",
 }
 # What model files without a code for the reason may hold besides the texts above.
 _FORMER_TEXTS = {
+    "the time budget leaves no room for it": Reason.NO_TIME,
+    "left to a search of more effort": Reason.TOO_SLOW,
+    "it constructs nothing here that the original columns do not say": Reason.NOTHING_NEW,
+    "makes columns for each of the classes, which are too many here": Reason.TOO_MANY_CLASSES,
     "no better than without, or out of time": Reason.NO_TIME,
     "the time is better spent on other methods": Reason.TIME_FOR_OTHERS,
     "a screen on some rows promised less of it": Reason.SCREENED_OUT,

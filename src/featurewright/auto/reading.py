@@ -254,7 +254,7 @@ def _reason(values: NDArray[np.floating[Any]], schema: Schema, at: int) -> str:
         return ""
     if schema.domains[at] == Domain.CATEGORY:
         if distinct > _MAX_DISTINCT_SHARE * len(known):
-            return "looks like an identifier: nearly every row has another label"
+            return "looks like an identifier: almost all values are unique"
         return ""
     if distinct < len(known) or np.any(known != np.floor(known)):
         return ""
@@ -262,7 +262,7 @@ def _reason(values: NDArray[np.floating[Any]], schema: Schema, at: int) -> str:
     spread = float(known.max() - known.min()) + 1.0
     repeats = len(known) ** 2 / (2.0 * spread)
     if repeats > _MAX_EXPECTED_REPEATS or _ID_NAME.search(schema.names[at]):
-        return "looks like an identifier: whole numbers, another one in every row"
+        return "looks like an identifier: whole numbers that are all different"
     return ""
 
 

@@ -214,13 +214,13 @@ def _cut_short(model: Any) -> str:
 def _taken_for(model: Any, y: Any) -> dict[str, Any]:
     """Return what the target was taken for, as text, and the task that it could be instead."""
     if model.task_ == "multilabel":
-        return {"text": "The target is taken for several labels", "other": None}
+        return {"text": "The target is treated as several labels", "other": None}
     if model.task_ == "classification":
         classes = np.asarray(model.classes_)
         # Two numbers are hardly ever a quantity.
         other = "regression" if classes.dtype.kind in "iuf" and len(classes) > 2 else None
-        return {"text": f"The target is taken for {len(classes)} classes", "other": other}
-    text, other = "The target is taken for a number", "classification"
+        return {"text": f"The target is treated as {len(classes)} classes", "other": other}
+    text, other = "The target is treated as a number", "classification"
     if y is not None and np.ndim(y) == 1:
         n_values = len(np.unique(np.asarray(y)))
         text += f" ({n_values:,} different values)"
@@ -304,24 +304,24 @@ def _verdict(
             sentence = f"Keep the original columns: no method could be tried ({reasons.pop()})."
         elif not tried:
             sentence = (
-                "Keep the original columns: with so little time or so few rows no method could be "
-                "tried."
+                "Keep the original columns: there was too little time, or there are too few "
+                "rows, to try any method."
             )
         elif unproved and _short_of_time(model.results_):
             sentence = (
-                "Keep the original columns for now: the time was up before anything could be "
-                "proved; search longer."
+                "Keep the original columns for now: time ran out before any gain could be "
+                "confirmed; search longer."
             )
         elif unproved:
             sentence = (
-                "Keep the original columns for now: one fold of so few rows proves too little; use "
-                "more folds."
+                "Keep the original columns for now: a single fold of so few rows is not enough "
+                "evidence; use more folds."
             )
         else:
             sentence = (
                 f"Keep the original columns: {tried} method{'s' * (tried != 1)} tried, and no "
                 f"constructed feature raised the held-out {score.name} of the {whom} beyond "
-                "chance: a gain counts where it is clearly above its error (±)."
+                "chance (a gain counts if it is clearly above its standard error)."
             )
         return {"keep_original": True, "clear": not unproved, "sentence": sentence}
     columns = f"{n_new} constructed column{'s' * (n_new != 1)}"

@@ -152,9 +152,9 @@ def feature_blocks(
         yield Grid(f"Formulas{of}", tuple(kept), rows, len(kept) - 1)
         told = "gain: the share of the target that a formula explains beyond those above it."
         if "found again" in kept:
-            told += " found again: the share of folds in which it, or one much like it, was found."
+            told += " found again: the share of folds that found it, or one much like it."
         if "undefined" in kept:
-            told += " undefined: the share of rows where it is, and has its median instead."
+            told += " undefined: the share of rows without a value, which get the median instead."
         yield Line(told, "quiet")
     others = summary["columns"]
     if others:
@@ -166,7 +166,7 @@ def feature_blocks(
         )
         if not features:
             how = 'methods="readable"' if python else "--methods readable"
-            yield Line(f"They are not formulas: {how} looks for those alone.")
+            yield Line(f"They are not formulas: {how} searches for formulas only.")
 
 
 def front_blocks(summary: dict[str, Any], *, python: bool = False) -> Iterator[Block]:
@@ -192,8 +192,8 @@ def front_blocks(summary: dict[str, Any], *, python: bool = False) -> Iterator[B
     how = how if python else f"--max-formulas {few} keeps {few} at most"
     if strong is None:
         kept = next((m["shown"] for m in summary["methods"] if m["is_best"]), "something else")
-        yield Line(f"What was kept, {kept}, is not among these.")
-    told = "± is one standard error. The verdict's gain allows for the choice among these."
+        yield Line(f"What was kept ({kept}) is not one of these.")
+    told = "± is one standard error. The gain in the verdict is corrected for choosing among these."
     yield Line(f"{told} {how}.", "quiet")
 
 

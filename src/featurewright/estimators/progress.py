@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import time
 import warnings
@@ -23,6 +24,7 @@ def progress(total: int, title: str, *, verbose: int) -> Iterator[Callable[[int]
         yield lambda done: None
         return
     try:
+        from rich.console import Console
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -37,10 +39,22 @@ def progress(total: int, title: str, *, verbose: int) -> Iterator[Callable[[int]
         )
         yield lambda done: None
         return
+    if _lacks_widgets():
+        # A notebook without widgets shows what a terminal does; rich alone would show a warning.
+        console = Console(force_jupyter=False, force_terminal=True, stderr=True, width=80)
+    else:
+        console = None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), transient=verbose < 2) as bar:
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=verbose < 2) as bar:
         task = bar.add_task(title, total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+def _lacks_widgets() -> bool:
+    """Whether this is a notebook in which rich cannot draw a bar of its own."""
+    from rich.console import Console
+
+    return Console().is_jupyter and importlib.util.find_spec("ipywidgets") is None
 
 
 @contextmanager

@@ -98,5 +98,9 @@ class Feature:
         return f"Feature({self.name!r}, gain={self.gain:.4g}, count={self.count})"
 
     def _repr_latex_(self) -> str:
-        """Show the formula in a notebook."""
+        """Show the formula where there is LaTeX and no HTML."""
         return f"${self.latex()}$"
+
+    def _repr_html_(self) -> str:
+        """Show the formula and its gain in a notebook."""
+        return f"<span>{self.mathml()} &nbsp; <small>gain {self.gain:.3g}</small></span>"

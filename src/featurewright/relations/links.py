@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from html import escape
 from typing import Any
 
 from featurewright.estimators.parameters import number
@@ -166,6 +167,31 @@ class Link:
         if hasattr(self.table, "__len__"):
             parts.append(f"{len(self.table):,} rows")
         return start + ", ".join(parts) + ")"
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what is linked, by which key, and what a row sees of it."""
+        same = self.kind is not LinkKind.TABLE
+        keys = ", ".join(
+            here if here == there else f"{here} = {there}" for here, there in self.keys
+        )
+        sees = {
+            LinkKind.TABLE: "all of them"
+            if self.time is None
+            else f"those of an earlier {self.time}",
+            LinkKind.HISTORY: f"those of an earlier {self.time}",
+            LinkKind.GROUP: "all but itself",
+        }
+        facts = {
+            "rows": "of the same table" if same else f"of {type(self.table).__name__}",
+            "key": keys,
+            "a row sees": sees[self.kind],
+        }
+        if hasattr(self.table, "__len__"):
+            facts["number"] = f"{len(self.table):,} rows"
+        cells = "".join(
+            f"<tr><th>{name}</th><td>{escape(fact)}</td></tr>" for name, fact in facts.items()
+        )
+        return f"<table><caption>{escape(self.title)}</caption>{cells}</table>"
 
 
 def _is_pair(value: Any) -> bool:

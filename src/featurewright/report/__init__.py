@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from featurewright.auto.summary import summarize
 from featurewright.auto.text import as_text, result_blocks
-from featurewright.report.page import render, write_report
+from featurewright.report.page import InlineReport, render, show_report, write_report
 
-__all__ = ["as_text", "render", "result_blocks", "summarize", "write_report"]
+__all__ = [
+    "InlineReport",
+    "as_text",
+    "render",
+    "result_blocks",
+    "show_report",
+    "summarize",
+    "write_report",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,54 @@ def write_report(model: Any, path: str | os.PathLike[str], model_file: str = "fe
         unfinished.replace(target)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+class InlineReport:
+    """The page of a search as an element of a notebook: what `show_report` returns."""
+
+    def __init__(self, page: str, height: int) -> None:
+        self._page = page
+        self._height = height
+
+    def __repr__(self) -> str:
+        """Say where it can be seen."""
+        return "InlineReport(shown by notebooks; write_report writes it to a file)"
+
+    def _repr_html_(self) -> str:
+        """Return a frame with the page in it, which has no access to the notebook."""
+        return (
+            f'<iframe srcdoc="{escape(self._page)}" sandbox="allow-scripts" title="report" '
+            f'style="width:100%;height:{self._height}px;border:1px solid #8888"></iframe>'
+        )
+
+
+def show_report(model: Any, height: int = 800) -> InlineReport:
+    """Show the page of a fitted `AutoFeatures` inside a notebook.
+
+    Parameters
+    ----------
+    model : AutoFeatures
+        Fitted.
+    height : int, default=800
+        Height of the frame in pixels.
+
+    Returns
+    -------
+    InlineReport
+        What a notebook shows as the page, at the end of a cell.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from featurewright import AutoFeatures
+    >>> from featurewright.report import show_report
+    >>> X = np.random.default_rng(0).normal(size=(300, 4))
+    >>> y = X[:, 0] * X[:, 1] > 0
+    >>> auto = AutoFeatures(methods="batch", effort="quick", random_state=0).fit(X, y)
+    >>> show_report(auto)
+    InlineReport(shown by notebooks; write_report writes it to a file)
+    """
+    return InlineReport(render(summarize(model)), height)
 
 
 def _part(name: str) -> str:

@@ -49,7 +49,7 @@ class ModelFileError(ValueError):
     ...     load(io.BytesIO(b"not a model"))
     ... except ModelFileError as error:
     ...     print(str(error).partition("; ")[0])
-    Cannot load the model: it is no whole model file (File is not a zip file)
+    Cannot load the model: it is not a complete model file (File is not a zip file)
     """
 
 
@@ -115,7 +115,7 @@ class Archive:
             file.seek(0)
             self._zip = zipfile.ZipFile(file)
         except DAMAGE as error:
-            what = f"it is no whole model file ({reason(error)})"
+            what = f"it is not a complete model file ({reason(error)})"
             raise broken(what, "give a file that save or fit --out wrote") from error
         self._members = {info.filename: info for info in self._zip.infolist()}
         self._check(self._zip.infolist(), max_bytes)

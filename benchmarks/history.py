@@ -1,0 +1,57 @@
+"""Ratios of `make bench` over time: one line of JSON for each run, with its commit and machine.
+
+A run of a speed program appends to ``benchmarks/history.jsonl``; the site draws the file. Seconds
+differ from machine to machine, so only ratios that were measured side by side are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pages import machine
+
+HISTORY = Path(__file__).with_name("history.jsonl")
+
+
+def commit() -> str:
+    """Return the commit that is measured; with "+" where files differ from it, "" without git."""
+
+    def ask(*words: str) -> str:
+        command = ["git", "-C", str(HISTORY.parent), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        changed = ask("status", "--porcelain", "--untracked-files=no", "--", "../src")
+        return ask("rev-parse", "--short=12", "HEAD") + "+" * bool(changed)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def record(program: str, size: str, ratios: Mapping[str, float], path: Path = HISTORY) -> None:
+    """Append a run.
+
+    Parameters
+    ----------
+    program : str
+        Name of the measurement.
+    size : str
+        "quick", "full" or "custom".
+    ratios : mapping
+        What was measured: our time over theirs, or the reverse where the bar is a least number.
+    path : Path
+        The file.
+    """
+    entry = {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
+        "commit": commit(),
+        "machine": machine(),
+        "program": program,
+        "size": size,
+        "ratios": {work: round(number, 4) for work, number in ratios.items()},
+    }
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry, ensure_ascii=False) + "\n")

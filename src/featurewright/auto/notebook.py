@@ -1,0 +1,108 @@
+"""What a notebook shows of a fitted search: the verdict, the best formulas, the front."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from featurewright.auto.summary import summarize
+
+_SHOWN_FORMULAS = 8
+_WIDTH, _HEIGHT, _EDGE = 360, 120, 10  # of the drawing, in pixels
+_CELL = 'style="text-align:left;padding:2px 10px;vertical-align:middle"'
+
+
+class NotebookView:
+    """Shows a fitted search as HTML at the end of a cell; one that is not fitted as scikit-learn.
+
+    Colours are those of the notebook, light or dark.
+    """
+
+    def _repr_html_(self) -> str:
+        """Return the search as HTML."""
+        if hasattr(self, "model_"):
+            return search_html(self)
+        plain: Any = super()
+        return str(plain._repr_html_())
+
+    def _repr_mimebundle_(self, **unused: Any) -> dict[str, str]:
+        """Return the search as text and as HTML, of which a notebook takes what it can show."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+def search_html(model: Any) -> str:
+    """Return a fitted search as HTML.
+
+    Parameters
+    ----------
+    model : AutoFeatures
+        The fitted search.
+
+    Returns
+    -------
+    str
+        A `div` without scripts, which needs no network.
+    """
+    kept = getattr(model, "_training", None)
+    summary = summarize(model, None if kept is None else kept.y)
+    mark = "#b35900" if summary["verdict"]["keep_original"] else "#1a7f37"
+    return "".join(
+        (
+            '<div style="max-width:60rem">',
+            f'<p style="border-left:4px solid {mark};padding:4px 10px;margin:4px 0">',
+            f"<strong>{escape(summary['verdict']['sentence'])}</strong></p>",
+            _formulas(summary["features"]),
+            _front(summary["front"], summary["score"]["name"]),
+            "</div>",
+        )
+    )
+
+
+def _formulas(features: Sequence[dict[str, Any]]) -> str:
+    """Return the table of the best formulas; "" where there are none."""
+    if not features:
+        return ""
+    rows = "".join(
+        f"<tr><td {_CELL}>{feature['mathml']}</td><td {_CELL}>{feature['gain']:.3g}</td>"
+        f"<td {_CELL}>{escape(feature['stability_text'])}</td></tr>"
+        for feature in features[:_SHOWN_FORMULAS]
+    )
+    heads = "".join(f"<th {_CELL}>{head}</th>" for head in ("formula", "gain", "found again"))
+    more = len(features) - _SHOWN_FORMULAS
+    note = f"<p>and {more} more in <code>features_</code></p>" if more > 0 else ""
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{note}"
+
+
+def _front(points: Sequence[dict[str, Any]], score: str) -> str:
+    """Return the held-out score by number of formulas as a drawing; "" where nothing was tried."""
+    points = [point for point in points if point["value"] is not None]
+    if len(points) < 2:
+        return ""
+    values = [float(point["value"]) for point in points]
+    low, high = min(values), max(values)
+    span = (high - low) or 1.0
+    places = [
+        (
+            _EDGE + (_WIDTH - 2 * _EDGE) * number / (len(points) - 1),
+            _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * (value - low) / span,
+        )
+        for number, value in enumerate(values)
+    ]
+    line = " ".join(f"{x:.0f},{y:.0f}" for x, y in places)
+    dots = "".join(
+        f'<circle cx="{x:.0f}" cy="{y:.0f}" r="{5 if point["chosen"] else 3}" fill="#0b5cad">'
+        f"<title>{point['n_formulas']} formulas: {escape(str(point['text']))}</title></circle>"
+        for (x, y), point in zip(places, points, strict=True)
+    )
+    labels = "".join(
+        f'<text x="{x:.0f}" y="{_HEIGHT + _EDGE}" font-size="10" text-anchor="middle" '
+        f'fill="currentColor">{point["n_formulas"]}</text>'
+        for (x, _), point in zip(places, points, strict=True)
+    )
+    return (
+        f"<p>Held-out {escape(score)} by number of formulas, from {low:.3g} to {high:.3g}:</p>"
+        f'<svg width="{_WIDTH}" height="{_HEIGHT + 2 * _EDGE}" role="img">'
+        f'<polyline points="{line}" fill="none" stroke="#0b5cad" stroke-width="1.5"/>'
+        f"{dots}{labels}</svg>"
+    )

@@ -1,0 +1,37 @@
+"""What notebooks show: the verdict and formulas, with every name escaped."""
+
+from __future__ import annotations
+
+import pytest
+from tests.report.cases import fitted
+
+from featurewright import AutoFeatures
+from featurewright.auto.notebook import search_html
+
+HOSTILE = ["<script>alert(1)</script>", '"><img src=x>', "a", "b"]
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_shows_verdict_formulas_and_front(task):
+    shown = search_html(fitted(task=task))
+    assert "Use the new features" in shown
+    assert "<math" in shown
+    assert "<polyline" in shown
+
+
+def test_shows_no_formulas_where_none_are_kept():
+    shown = search_html(fitted(keep_original=True))
+    assert "Keep the original columns" in shown
+    assert "<table>" not in shown
+
+
+def test_names_are_escaped():
+    shown = search_html(fitted(names=HOSTILE))
+    assert "<script" not in shown
+    assert "<img" not in shown
+
+
+def test_one_that_is_not_fitted_is_shown_by_sklearn():
+    shown = AutoFeatures()._repr_mimebundle_()
+    assert shown["text/plain"] == "AutoFeatures()"
+    assert "sk-" in shown["text/html"]
