@@ -246,7 +246,12 @@ def _path(model: Any) -> list[dict[str, Any]]:
     shares = getattr(model, "path_stability_", None)
     shares = [None] * len(path.features) if shares is None else shares
     return [
-        {"name": feature.name, "mathml": feature.mathml(), "stability_text": _found_again(share)}
+        {
+            "name": feature.name,
+            "words": feature.words(),
+            "mathml": feature.mathml(),
+            "stability_text": _found_again(share),
+        }
         for feature, share in zip(path.features, shares, strict=True)
     ]
 
@@ -426,6 +431,7 @@ def _features(model: Any) -> list[dict[str, Any]]:
         {
             "rank": rank,
             "name": feature.name,
+            "words": feature.words(),
             "mathml": feature.mathml(),
             "latex": feature.latex(),
             "gain": float(feature.gain),
