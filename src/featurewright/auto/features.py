@@ -39,7 +39,7 @@ from featurewright.auto.reading import TableReader, learn_reader
 from featurewright.auto.scoring import choose_scorer
 from featurewright.auto.screening import MAX_COLUMNS, screen, screening_rows, without_rows
 from featurewright.auto.search import Search
-from featurewright.auto.summary import summarize
+from featurewright.auto.summary import summarize, unexpected
 from featurewright.auto.targets import TASKS, known_rows, read_target, take_rows
 from featurewright.auto.text import as_text, result_blocks
 from featurewright.auto.timing import Clock
@@ -346,16 +346,11 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=3,
             )
-        self._notify(
-            {
-                "method": self.best_method_,
-                "stage": "done",
-                "seconds": search.clock.spent,
-                "best_method": self.best_method_,
-                "best_score": self.score_,
-                "baseline": self.baseline_score_,
-            }
-        )
+        self._tell(unexpected(self))
+        names = ("method", "stage", "seconds", "best_method", "best_score", "baseline")
+        kept_label, spent = self.best_method_, search.clock.spent
+        values = (kept_label, "done", spent, kept_label, self.score_, self.baseline_score_)
+        self._notify(dict(zip(names, values, strict=True)))
 
     def _check(self) -> list[str]:
         """Refuse parameters that make no sense; return the methods asked for."""
@@ -455,6 +450,11 @@ class AutoFeatures(TransformerMixin, BaseEstimator):
             class_labels=None if labels is None else labels.tolist(),
             undefined=undefined[shown],
         )
+
+    def _tell(self, sentences: list[str]) -> None:
+        """Log what a user should know unasked; the command line shows it with the results."""
+        for sentence in sentences:
+            _logger.warning("%s", sentence)
 
     def _notify(self, event: dict[str, Any]) -> None:
         """Log what was tried where `verbose` asks for it; a subclass may show it instead.

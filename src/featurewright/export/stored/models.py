@@ -524,8 +524,11 @@ def _check_auto(model: Any) -> None:
     mapping = getattr(model, "feature_mapping_", {})
     named = {column.name for column in model.columns_}
     demand(
-        named.issuperset(mapping.values())
-        and len({*named.difference(mapping.values()), *mapping}) == n_columns,
+        not mapping
+        or (
+            named.issuperset(mapping.values())
+            and len({*named.difference(mapping.values()), *mapping}) == n_columns
+        ),
         "the short names of AutoFeatures are not those of its columns",
     )
     for kind, at, number in originals.steps:
