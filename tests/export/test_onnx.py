@@ -6,12 +6,15 @@ import json
 
 import numpy as np
 import onnxruntime
+import pandas as pd
+import polars as pl
 import pytest
 from tests.export.engines import mixed_frame
 from tests.export.test_sql_features import labels_of
 from tests.export.test_sql_predictions import EXACT
 
 from featurewright import (
+    AutoFeatures,
     BatchConstructor,
     ConstructiveBoostingClassifier,
     ConstructiveBoostingRegressor,
@@ -124,11 +127,64 @@ def test_several_outputs():
     np.testing.assert_allclose(shares, np.hstack(model.predict_proba(X)), rtol=1e-12)
 
 
+def label_inputs(frame) -> dict[str, np.ndarray]:
+    """Return a mixed table as the inputs of a graph: numbers, and labels as text."""
+    labels = frame.select("c`ol").fill_null("no such label").to_numpy().astype(object)
+    numbers = frame.drop("c`ol").cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    return {"X": np.ascontiguousarray(numbers), "labels": labels}
+
+
+def run_mixed(model, frame, output: str) -> np.ndarray:
+    made = to_onnx(model, output=output)
+    session = onnxruntime.InferenceSession(made.SerializeToString())
+    return session.run(None, label_inputs(frame))[0]
+
+
+def test_labels():
+    frame, other = mixed_frame(150), mixed_frame(60, seed=1)
+    other = other.with_columns(pl.Series("c`ol", ["purple", "red", None] * 20))
+    y = labels_of(frame)
+    forest = ConstructiveForestClassifier(
+        5, operators=EXACT, include_original=False, random_state=0
+    ).fit(frame, y)
+    props = {prop.key: json.loads(prop.value) for prop in to_onnx(forest).metadata_props}
+    assert props["label_names"] == ["c`ol"]
+    assert "c`ol" not in props["input_names"]
+    for rows in (frame, other):
+        np.testing.assert_array_equal(run_mixed(forest, rows, "predict"), forest.predict(rows))
+        found = run_mixed(forest, rows, "transform")
+        np.testing.assert_allclose(found, forest.transform(rows), rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("estimator", ["linear", "boosting"])
+def test_original_columns_of_labels(estimator):
+    """Levels, frequencies and codes."""
+    frame = mixed_frame(150, hostile=False)
+    auto = AutoFeatures(estimator, methods="batch", effort="quick", cv=2, random_state=0)
+    auto.fit(frame, labels_of(frame))
+    kinds = {column.kind for column in auto.columns_}
+    assert ("code" in kinds) == (estimator == "boosting")
+    found = run_mixed(auto, frame, "transform")
+    np.testing.assert_allclose(found, auto.transform(frame), rtol=1e-12, atol=1e-300)
+    many = frame.with_columns(pl.Series("c`ol", [f"level {k % 40}" for k in range(150)]))
+    auto = AutoFeatures(methods="batch", effort="quick", cv=2, random_state=0)
+    auto.fit(many, labels_of(frame))
+    assert "frequency" in {column.kind for column in auto.columns_}
+    found = run_mixed(auto, many, "transform")
+    np.testing.assert_allclose(found, auto.transform(many), rtol=1e-12, atol=1e-300)
+
+
 def test_refusals():
     frame = mixed_frame(60, hostile=False)
     model = ConstructiveTreeClassifier(max_depth=2).fit(frame, labels_of(frame))
-    with pytest.raises(ValueError, match=r"'c`ol' holds labels, but an ONNX model reads"):
-        to_onnx(model, output="predict")
+    days = frame.with_columns(day=pl.date(2024, 1, 1) + pl.duration(days=pl.int_range(60)))
+    auto = AutoFeatures(methods="batch", effort="quick", cv=2, random_state=0)
+    with pytest.raises(ValueError, match="'day' holds dates or times"):
+        to_onnx(auto.fit(days, labels_of(frame)))
+    objects = pd.DataFrame({"a": np.arange(60.0), "b": [1, "x"] * 30})
+    mixed = ConstructiveTreeClassifier(max_depth=2).fit(objects, labels_of(frame))
+    with pytest.raises(ValueError, match="'b' holds the label 1, but labels of an ONNX model"):
+        to_onnx(mixed, output="predict")
     X = hostile(60)
     with pytest.raises(ValueError, match="Paths of trees have no ONNX form"):
         to_onnx(ForestPathEncoder(2, random_state=0).fit(X, target(X)))

@@ -35,7 +35,7 @@ from featurewright.auto.refits import Refits
 from featurewright.auto.scoring import choose_scorer
 from featurewright.auto.screening import MAX_COLUMNS, screen, screening_rows, without_rows
 from featurewright.auto.search import Search
-from featurewright.auto.summary import summarize
+from featurewright.auto.summary import summarize, unexpected
 from featurewright.auto.targets import TASKS, known_rows, read_target, take_rows
 from featurewright.auto.text import as_text, result_blocks
 from featurewright.auto.time_folds import N_FOLDS, check_as_of, row_times, split_by_time
@@ -419,6 +419,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 UserWarning,
                 stacklevel=3,
             )
+        self._tell(unexpected(self))
         self._notify(
             {
                 "method": self.best_method_,
@@ -510,6 +511,11 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         small = problem.table.matrix.nbytes <= _MAX_KEPT_BYTES
         self._training: Problem | None = problem if small else None
         return problem
+
+    def _tell(self, sentences: list[str]) -> None:
+        """Log what a user should know unasked; the command line shows it with the results."""
+        for sentence in sentences:
+            _logger.warning("%s", sentence)
 
     def _notify(self, event: dict[str, Any]) -> None:
         """Log what was tried where `verbose` asks for it; a subclass may show it instead.

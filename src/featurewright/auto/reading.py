@@ -40,6 +40,12 @@ Matrix = NDArray[np.float64]
 _MIN_IDENTIFIER_ROWS = 20  # below which no column is taken for an identifier
 _MAX_DISTINCT_SHARE = 0.9  # of the labels, above which text is an identifier
 _MAX_EXPECTED_REPEATS = 10.0  # of random numbers: above, numbers without any are identifiers
+_MIN_WORDS = 4.0  # of a label on average, from which labels are sentences
+_MAX_SAMPLED_LABELS = 1_000
+_FREE_TEXT = (
+    "holds free text, which is not read: turn it into numbers first, such as with scikit-learn's "
+    "TfidfVectorizer and TruncatedSVD"
+)
 _MAX_DATE_COLUMNS = 6  # up to which differences of dates are columns
 _ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|guid|key|index|rownum|row)$", re.IGNORECASE)
 
@@ -249,11 +255,14 @@ def _reason(values: NDArray[np.floating[Any]], schema: Schema, at: int) -> str:
     if distinct == 1 and len(known) == len(values):
         return "has the same value in every row"
     if any(len(str(label)) > MAX_LABEL for label in schema.levels[at] or ()):
-        return f"has labels of more than {MAX_LABEL:,} characters"
+        is_text = _are_sentences(schema.levels[at] or ())
+        return _FREE_TEXT if is_text else f"has labels of more than {MAX_LABEL:,} characters"
     if len(known) < _MIN_IDENTIFIER_ROWS:
         return ""
     if schema.domains[at] == Domain.CATEGORY:
         if distinct > _MAX_DISTINCT_SHARE * len(known):
+            if _are_sentences(schema.levels[at] or ()):
+                return _FREE_TEXT
             return "looks like an identifier: almost all values are unique"
         return ""
     if distinct < len(known) or np.any(known != np.floor(known)):
@@ -264,6 +273,12 @@ def _reason(values: NDArray[np.floating[Any]], schema: Schema, at: int) -> str:
     if repeats > _MAX_EXPECTED_REPEATS or _ID_NAME.search(schema.names[at]):
         return "looks like an identifier: whole numbers that are all different"
     return ""
+
+
+def _are_sentences(labels: Sequence[object]) -> bool:
+    """Whether labels are sentences, rather than names of the rows."""
+    sample = labels[:: max(1, len(labels) // _MAX_SAMPLED_LABELS)]
+    return float(np.mean([len(str(label).split()) for label in sample])) >= _MIN_WORDS
 
 
 def _derive(

@@ -246,7 +246,12 @@ def _path(model: Any) -> list[dict[str, Any]]:
     shares = getattr(model, "path_stability_", None)
     shares = [None] * len(path.features) if shares is None else shares
     return [
-        {"name": feature.name, "mathml": feature.mathml(), "stability_text": _found_again(share)}
+        {
+            "name": feature.name,
+            "words": feature.words(),
+            "mathml": feature.mathml(),
+            "stability_text": _found_again(share),
+        }
         for feature, share in zip(path.features, shares, strict=True)
     ]
 
@@ -276,6 +281,26 @@ def _refused(model: Any, score: Score, methods: Sequence[dict[str, Any]]) -> lis
         else:
             sentences.append(f"{looked}, but not clearly better than what was kept.")
     return sentences
+
+
+def unexpected(model: Any) -> list[str]:
+    """Return what the user of a search should be told unasked, as sentences.
+
+    That nothing could be tried, that something was refused which looked better, or that a column
+    of free text is not read.
+    """
+    score = Score(str(model.scoring_))
+    methods = [_method(result, score, model.best_method_) for result in model.results_]
+    told = [
+        f"Column {name!r} {reason}."
+        for name, reason in model.left_out_.items()
+        if "free text" in reason
+    ]
+    if not any(m["n_folds"] for m in methods if not m["is_original"]):
+        reasons = dict.fromkeys(m["reason"] for m in methods if m["reason"])
+        why = f" ({'; '.join(reasons)})" if reasons else ""
+        told.append(f"No method could be tried{why}: the original columns are kept.")
+    return [*told, *_refused(model, score, methods)]
 
 
 def _one_fold(results: Sequence[dict[str, Any]]) -> bool:
@@ -426,6 +451,7 @@ def _features(model: Any) -> list[dict[str, Any]]:
         {
             "rank": rank,
             "name": feature.name,
+            "words": feature.words(),
             "mathml": feature.mathml(),
             "latex": feature.latex(),
             "gain": float(feature.gain),

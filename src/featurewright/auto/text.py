@@ -143,13 +143,14 @@ def feature_blocks(
         of = f" (the best {len(shown)} of {len(features)})" if len(shown) < len(features) else ""
         texts = {
             "formula": [feature["name"] for feature in shown],
+            "in words": [feature["words"] for feature in shown],
             "gain": [f"{feature['gain']:.3g}" for feature in shown],
             "found again": [feature["stability_text"] for feature in shown],
             "undefined": [feature["undefined_text"] for feature in shown],
         }
         kept = {name: cells for name, cells in texts.items() if any(cells)}
         rows = list(zip(*kept.values(), strict=True))
-        yield Grid(f"Formulas{of}", tuple(kept), rows, len(kept) - 1)
+        yield Grid(f"Formulas{of}", tuple(kept), rows, len(kept) - 2)
         told = "gain: the share of the target that a formula explains beyond those above it."
         if "found again" in kept:
             told += " found again: the share of folds that found it, or one much like it."

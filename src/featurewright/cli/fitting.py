@@ -278,6 +278,9 @@ def fit_model(table: TrainingTable, listen: Listener, **parameters: Any) -> Auto
         def _notify(self, event: dict[str, Any]) -> None:
             listen(event)
 
+        def _tell(self, sentences: list[str]) -> None:
+            pass  # it is among the results
+
     watched = Watched(**parameters).fit(
         table.X, table.y, groups=None if table.groups is None else table.groups.to_numpy()
     )

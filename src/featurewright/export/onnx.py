@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from featurewright.export.graph import Ensemble, Graph
 from featurewright.export.predictions import graph_of
@@ -28,24 +29,26 @@ def to_onnx(model: Any, *, output: str = "transform") -> Any:
     model : estimator
         A fitted `AutoFeatures`, constructive learner, feature construction tree,
         `BatchConstructor`, `LandmarkKernelFeatures` or `RecursiveSelectiveTransformer`, fitted on
-        numbers and booleans.
+        numbers, booleans and labels that are text.
     output : {"transform", "predict", "predict_proba"}, default="transform"
         What to compute.
 
     Returns
     -------
     onnx.ModelProto
-        It takes one matrix of float64, "X", NaN where a value is missing, and gives "features",
-        "prediction" ("prediction_0", ... for several columns of classes) or "probabilities". The
-        names of the columns are in its metadata, "input_names" and "output_names", as JSON; for
-        `AutoFeatures` these are the columns that it uses. Operators of version 18 and trees of
+        It takes a matrix of float64, "X", NaN where a value is missing, and where there are columns
+        of labels a matrix of text, "labels", in which any text that the fit did not see stands for
+        a missing label. It gives "features", "prediction" ("prediction_0", ... for several columns
+        of classes) or "probabilities". The names of the columns are in its metadata,
+        "input_names", "label_names" and "output_names", as JSON; for `AutoFeatures` these are the
+        columns that it uses. Operators of version 18 and trees of
         version 5 (ai.onnx.ml) are used, which onnxruntime knows from 1.20 on.
 
     Raises
     ------
     ValueError, TypeError
-        Where something has no ONNX form: labels, dates, operators and kernels that are functions
-        of your own, paths of trees, models of other libraries but linear ones.
+        Where something has no ONNX form: labels that are not text, dates, operators and kernels
+        that are functions of your own, paths of trees, models of other libraries but linear ones.
 
     Examples
     --------
@@ -66,11 +69,14 @@ def to_onnx(model: Any, *, output: str = "transform") -> Any:
     if graph.ensembles:
         matrix = _scores(sheet, graph, matrix)
     results = _outputs(sheet, graph, matrix, output)
-    table = onnx.helper.make_tensor_value_info(
-        "X", onnx.TensorProto.DOUBLE, [None, graph.schema.n_columns]
-    )
+    is_label = graph.schema.domains == Domain.CATEGORY
+    n_labels = int(np.count_nonzero(is_label))
+    describe, kinds = onnx.helper.make_tensor_value_info, onnx.TensorProto
+    inputs = [describe("X", kinds.DOUBLE, [None, graph.schema.n_columns - n_labels])]
+    if n_labels:
+        inputs.append(describe("labels", kinds.STRING, [None, n_labels]))
     body = onnx.helper.make_graph(
-        sheet.nodes, type(model).__name__, [table], results, sheet.constants
+        sheet.nodes, type(model).__name__, inputs, results, sheet.constants
     )
     made = onnx.helper.make_model(
         body,
@@ -82,7 +88,8 @@ def to_onnx(model: Any, *, output: str = "transform") -> Any:
         ],
     )
     names = {
-        "input_names": list(graph.schema.names),
+        "input_names": _chosen(graph.schema.names, ~is_label),
+        "label_names": _chosen(graph.schema.names, is_label),
         "output_names": [name for name, _ in graph.outputs],
     }
     onnx.helper.set_model_props(made, {key: json.dumps(value) for key, value in names.items()})
@@ -90,8 +97,13 @@ def to_onnx(model: Any, *, output: str = "transform") -> Any:
     return made
 
 
+def _chosen(names: Sequence[str], which: NDArray[np.bool_]) -> list[str]:
+    """Return some of the names."""
+    return [name for name, chosen in zip(names, which, strict=True) if chosen]
+
+
 def _check_columns(graph: Graph) -> None:
-    """Refuse labels and dates, which a table of floats cannot hold, and columns of trees."""
+    """Refuse dates and labels that are no text, and columns of trees."""
     schema = graph.schema
     if any(step.op == "place" for step in graph.steps):
         raise ValueError(
@@ -103,28 +115,54 @@ def _check_columns(graph: Graph) -> None:
             "Scores and votes of trees beside other columns have no ONNX form here; use to_sql, or "
             "AutoFeatures without such methods."
         )
-    refused = [column.source for column in graph.derived if column.part != "value"]
-    held = "dates or times"
-    if not refused:
-        is_label = schema.domains == Domain.CATEGORY
-        refused, held = [schema.names[k] for k in np.flatnonzero(is_label)], "labels"
-    if refused:
-        raise ValueError(
-            f"Column {refused[0]!r} holds {held}, but an ONNX model reads a table of numbers; fit "
-            "on numbers and booleans, or use to_sql."
-        )
+    for column in graph.derived:
+        if column.part != "value":
+            raise ValueError(
+                f"Column {column.source!r} holds dates or times, but an ONNX model reads numbers "
+                "and text; fit on numbers, booleans and labels, or use to_sql."
+            )
+    for name, levels in zip(schema.names, schema.levels, strict=True):
+        odd = [level for level in levels or () if not isinstance(level, str)]
+        if odd:
+            raise ValueError(
+                f"Column {name!r} holds the label {odd[0]!r}, but labels of an ONNX model are "
+                "text; convert the column to strings, or use to_sql."
+            )
 
 
 def _inputs(sheet: Sheet, graph: Graph) -> Matrix:
     """Read the table: float32 where trees test values, missing what is too large."""
     # Trees test float32 values.
     dtype = np.float32 if graph.narrow else np.float64
-    name = sheet.cast("X", dtype) if graph.narrow else "X"
+    name = _with_codes(sheet, graph)
+    name = sheet.cast(name, dtype) if graph.narrow else name
     places = {k: int(step.data) for k, step in enumerate(graph.steps) if step.op == "column"}
     matrix = Matrix(sheet, graph, name, {}, dtype)
     matrix.name = matrix.settle(name)
     matrix.columns, matrix.width = places, graph.schema.n_columns
     return matrix
+
+
+def _with_codes(sheet: Sheet, graph: Graph) -> str:
+    """Return the whole table: numbers, and labels as the codes of their levels."""
+    labels = np.flatnonzero(graph.schema.domains == Domain.CATEGORY)
+    if not len(labels):
+        return "X"
+    codes = []
+    for place, column in enumerate(labels):
+        levels = graph.schema.levels[column] or ()
+        code = sheet.add(
+            "LabelEncoder",
+            sheet.gather("labels", [place]),
+            domain="ai.onnx.ml",
+            keys_strings=list(levels),
+            values_floats=[float(code) for code in range(len(levels))],
+            default_float=float("nan"),
+        )
+        codes.append(sheet.cast(code, np.float64))
+    joined = sheet.add("Concat", "X", *codes, axis=1)
+    numbers = np.flatnonzero(graph.schema.domains != Domain.CATEGORY)
+    return sheet.gather(joined, np.argsort([*numbers, *labels]).tolist())
 
 
 def _scores(sheet: Sheet, graph: Graph, matrix: Matrix) -> Matrix:
@@ -138,7 +176,9 @@ def _sums(sheet: Sheet, matrix: Matrix, ensemble: Ensemble) -> str:
     """Compute what nodes test, let rows descend the trees, and add up what leaves say."""
     tests = sorted({test for test in ensemble.tests if test >= 0})
     matrix.compute(tests)
-    values = sheet.cast(matrix.take(tests), np.float64) if tests else sheet.cast("X", np.float64)
+    values = (
+        sheet.cast(matrix.take(tests), np.float64) if tests else sheet.cast(matrix.name, np.float64)
+    )
     place = {test: k for k, test in enumerate(tests)}
     forest = ensemble.forest
     n_values = forest.values.shape[1]

@@ -198,6 +198,17 @@ def _distance(matrix: Matrix, steps: list[int]) -> str:
     return sheet.add("ReduceSum", terms, sheet.constant([2], np.int64), keepdims=0)
 
 
+def _shares(matrix: Matrix, steps: list[int]) -> str:
+    """Look up a number for each code, 0 where it is missing."""
+    sheet, found = matrix.sheet, []
+    for step in steps:
+        node = matrix.graph.steps[step]
+        codes = _fill(matrix, len(node.data), matrix.take(node.args))
+        numbers = matrix.number([*node.data, 0.0])
+        found.append(sheet.add("Gather", numbers, sheet.cast(codes, np.int64)))
+    return sheet.add("Concat", *found, axis=1)
+
+
 def _reduce(op: str) -> Callable[[Matrix, list[int]], str]:
     """Reduce the operands of a step to one value."""
 
@@ -235,6 +246,7 @@ def _quotient(matrix: Matrix, data: Any, x: str, y: str) -> str:
 _SPECIAL: dict[str, Callable[[Matrix, list[int]], str]] = {
     "linear": _linear,
     "number": _numbers,
+    "shares": _shares,
     "distance": _distance,
     "largest": _reduce("ReduceMax"),
     "root": _reduce("ReduceL2"),

@@ -66,7 +66,7 @@ def _row(
     return opcode
 
 
-def _row_with_number(opcode: int, name: str, number_of: str) -> int:
+def _row_with_number(opcode: int, name: str, number_of: str, words: str) -> int:
     """Add the row of an operator that is another one with a number as its second operand."""
     other = BUILT_IN[number_of]
     return _row(
@@ -78,6 +78,7 @@ def _row_with_number(opcode: int, name: str, number_of: str) -> int:
         parameter=Parameter.NUMBER,
         number_of=number_of,
         rule=other.rule,
+        words=words,
         text=other.text,
         latex=other.latex,
         mathml=other.mathml,
@@ -103,6 +104,7 @@ ADD = _row(
     Real,
     lambda x, y: x + y,
     commutative=True,
+    words="#1 plus #2",
     text=Infix("+", _SUM),
     latex="#1 + #2",
     mathml=_between("+"),
@@ -117,6 +119,7 @@ SUB = _row(
     Real,
     lambda x, y: x - y,
     antisymmetric=True,
+    words="#1 minus #2",
     text=Infix("-", _SUM),
     latex="#1 - #2",
     mathml=_between("−"),
@@ -131,6 +134,7 @@ MUL = _row(
     Real,
     lambda x, y: x * y,
     commutative=True,
+    words="#1 times #2",
     text=Infix("*", _PRODUCT),
     latex=r"#1 \cdot #2",
     mathml=_between("·"),
@@ -145,6 +149,7 @@ DIV = _row(
     Real,
     lambda x, y: x / y,
     rule="Missing when the divisor is 0.",
+    words="#1 divided by #2",
     text=Infix("/", _PRODUCT),
     latex=r"\frac{#1}{#2}",
     mathml="<mfrac>#1#2</mfrac>",
@@ -159,6 +164,7 @@ NEG = _row(
     _R,
     Real,
     lambda x: -x,
+    words="minus #1",
     text=Prefix("-", _POWER),
     latex="-#1",
     mathml="<mrow><mo>−</mo>#1</mrow>",
@@ -173,6 +179,7 @@ ABS = _row(
     _R,
     Real,
     np.abs,
+    words="#1 without its sign",
     latex=r"\left|#1\right|",
     mathml="<mrow><mo>|</mo>#1<mo>|</mo></mrow>",
     magnitude=Magnitude.OF_OPERAND,
@@ -189,6 +196,7 @@ SQUARE = _row(
     _R,
     Real,
     lambda x: x * x,
+    words="#1 squared",
     latex="#1^{2}",
     mathml="<msup>#1<mn>2</mn></msup>",
     brackets=Brackets(_POWER, (_ATOM,)),
@@ -206,6 +214,7 @@ SQRT = _row(
     Real,
     lambda x: np.sqrt(np.abs(x)),
     rule="The square root of |x|.",
+    words="the square root of #1",
     latex=r"\sqrt{\left|#1\right|}",
     mathml="<msqrt><mrow><mo>|</mo>#1<mo>|</mo></mrow></msqrt>",
     magnitude=Magnitude.WITHIN_FLOAT32,
@@ -223,6 +232,7 @@ LOG = _row(
     Real,
     lambda x: np.log(np.abs(x)),
     rule="The logarithm of |x|; missing when x is 0.",
+    words="the logarithm of #1",
     latex=r"\log\left|#1\right|",
     mathml="<mrow><mi>log</mi><mrow><mo>|</mo>#1<mo>|</mo></mrow></mrow>",
     magnitude=Magnitude.WITHIN_FLOAT32,
@@ -258,6 +268,7 @@ EXP = _row(
     Real,
     lambda x: np.exp(np.minimum(x, EXP_BOUND)),
     rule="The argument is bounded from above by 80.",
+    words="the exponential of #1",
     latex=r"\exp\left(#1\right)",
     magnitude=Magnitude.WITHIN_FLOAT32,
     exact=False,
@@ -273,6 +284,7 @@ RECIPROCAL = _row(
     Real,
     lambda x: 1.0 / x,
     rule="Missing when x is 0.",
+    words="one divided by #1",
     latex=r"\frac{1}{#1}",
     mathml="<mfrac><mn>1</mn>#1</mfrac>",
     brackets=Brackets(_POWER, (_ANY,)),
@@ -307,6 +319,7 @@ MIN = _row(
     Real,
     np.minimum,
     commutative=True,
+    words="the smaller of #1 and #2",
     latex=r"\min\left(#1, #2\right)",
     magnitude=Magnitude.OF_OPERAND,
     idempotent=True,
@@ -321,6 +334,7 @@ MAX = _row(
     Real,
     np.maximum,
     commutative=True,
+    words="the larger of #1 and #2",
     latex=r"\max\left(#1, #2\right)",
     magnitude=Magnitude.OF_OPERAND,
     idempotent=True,
@@ -364,6 +378,7 @@ GAUSSIAN = _row(
     Real,
     lambda x, y: np.exp(-np.square(x - y)),
     commutative=True,
+    words="how close #1 and #2 are",
     latex=r"e^{-\left(#1 - #2\right)^{2}}",
     mathml="<msup><mi>e</mi><mrow><mo>−</mo><msup>"
     "<mrow><mo>(</mo><mrow>#1<mo>−</mo>#2</mrow><mo>)</mo></mrow>"
@@ -394,6 +409,7 @@ AND = _row(
     Boolean,
     lambda x, y: (x != 0) & (y != 0),
     commutative=True,
+    words="#1 and #2",
     text=Infix("and", Precedence.AND),
     latex=r"#1 \wedge #2",
     mathml=_between("∧"),
@@ -409,6 +425,7 @@ OR = _row(
     Boolean,
     lambda x, y: (x != 0) | (y != 0),
     commutative=True,
+    words="#1 or #2",
     text=Infix("or", Precedence.OR),
     latex=r"#1 \vee #2",
     mathml=_between("∨"),
@@ -428,6 +445,7 @@ XOR = _row(
     Boolean,
     lambda x, y: (x != 0) ^ (y != 0),
     commutative=True,
+    words="either #1 or #2 but not both",
     text=Infix("xor", Precedence.XOR),
     latex=r"#1 \oplus #2",
     mathml=_between("⊕"),
@@ -447,6 +465,7 @@ NOT = _row(
     _B,
     Boolean,
     lambda x: x == 0,
+    words="not #1",
     text=Prefix("not ", Precedence.NOT),
     latex=r"\neg #1",
     mathml="<mrow><mo>¬</mo>#1</mrow>",
@@ -474,6 +493,7 @@ LESS = _row(
     _RR,
     Boolean,
     np.less,
+    words="#1 is less than #2",
     text=Infix("<", _COMPARISON),
     latex="#1 < #2",
     mathml=_between("&lt;"),
@@ -488,6 +508,7 @@ LESS_EQUAL = _row(
     _RR,
     Boolean,
     np.less_equal,
+    words="#1 is at most #2",
     text=Infix("<=", _COMPARISON),
     latex=r"#1 \le #2",
     mathml=_between("≤"),
@@ -502,6 +523,7 @@ GREATER = _row(
     _RR,
     Boolean,
     np.greater,
+    words="#1 is greater than #2",
     text=Infix(">", _COMPARISON),
     latex="#1 > #2",
     mathml=_between("&gt;"),
@@ -517,6 +539,7 @@ GREATER_EQUAL = _row(
     _RR,
     Boolean,
     np.greater_equal,
+    words="#1 is at least #2",
     text=Infix(">=", _COMPARISON),
     latex=r"#1 \ge #2",
     mathml=_between("≥"),
@@ -533,6 +556,7 @@ EQUAL = _row(
     Boolean,
     np.equal,
     commutative=True,
+    words="#1 equals #2",
     text=Infix("==", _COMPARISON),
     latex="#1 = #2",
     mathml=_between("="),
@@ -550,6 +574,7 @@ IS = _row(
     Boolean,
     np.equal,
     parameter=Parameter.LEVEL,
+    words="#1 is #2",
     text=Infix("is", _COMPARISON),
     latex="#1 = #2",
     mathml=_between("="),
@@ -557,6 +582,6 @@ IS = _row(
     sql=lambda sql, x, level: sql.truth(sql.compare("EQ", x, level), x),
     onnx=lambda onnx, x, level: onnx.truth(onnx.add("Equal", x, level), x),
 )
-AT_LEAST = _row_with_number(24, "at_least", number_of="max")
-AT_MOST = _row_with_number(25, "at_most", number_of="min")
-OVER = _row_with_number(26, "over", number_of="greater")
+AT_LEAST = _row_with_number(24, "at_least", number_of="max", words="#1 but at least #2")
+AT_MOST = _row_with_number(25, "at_most", number_of="min", words="#1 but at most #2")
+OVER = _row_with_number(26, "over", number_of="greater", words="#1 is greater than #2")

@@ -70,6 +70,10 @@ class Feature:
         """Return the expression as MathML, which browsers draw; names are escaped."""
         return self.expression.mathml()
 
+    def words(self) -> str:
+        """Return the expression in plain words, such as "price divided by area"."""
+        return self.expression.words()
+
     def sympy(self) -> Any:
         """Return the expression as a SymPy object."""
         return self.expression.sympy()

@@ -17,6 +17,7 @@ from featurewright.expressions.opcodes import MAX_PARAMETER
 from featurewright.expressions.operators import BuiltInOperator, Operator
 from featurewright.expressions.sympy_form import sympy_of
 from featurewright.expressions.text import text_of
+from featurewright.expressions.words import words_of
 
 T = TypeVar("T")
 
@@ -90,6 +91,10 @@ class Expression(ABC):
     def mathml(self) -> str:
         """Return the expression as MathML, which browsers draw; names are escaped."""
         return mathml_of(self)
+
+    def words(self) -> str:
+        """Return the expression in plain words, such as "price divided by area"."""
+        return words_of(self)
 
     def sympy(self) -> Any:
         """Return the expression as a SymPy object, for display and algebra.

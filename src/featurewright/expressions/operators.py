@@ -395,6 +395,9 @@ class BuiltInOperator(Operator):
     onnx : callable
         Takes the matrix that ``export.tensors`` writes, and the names of the operands. Returns
         the name of the result, bounded where it needs to be.
+    words : str, optional
+        Template of plain words with ``#1``, ``#2``, ... in the place of the operands; without
+        "whether", which comes before a truth value.
     text : Infix or Prefix, optional
         How it is written; None for ``name(x, y)``.
     mathml : str, optional
@@ -420,6 +423,7 @@ class BuiltInOperator(Operator):
     sympy: Callable[..., Any]
     sql: Callable[..., Any]
     onnx: Callable[..., str]
+    words: str | None = None
     text: Infix | Prefix | None = None
     mathml: str | None = None
     brackets: Brackets | None = None

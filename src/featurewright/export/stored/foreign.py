@@ -261,7 +261,8 @@ def _check_predictor(predictor: Any, owners: tuple[Any, ...]) -> None:
     labels = nodes[inner][nodes["is_categorical"][inner] != 0]
     if len(labels):
         known = getattr(owners[-1], "is_categorical_", None)
-        known = np.zeros(0, bool) if known is None else np.asarray(known)
+        # Trees number the columns anew, categories first.
+        known = np.zeros(0, bool) if known is None else np.sort(np.asarray(known, bool))[::-1]
         demand(
             np.all(labels["feature_idx"] < len(known))
             and np.all(known[labels["feature_idx"]])
