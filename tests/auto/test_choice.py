@@ -191,6 +191,20 @@ def test_less_bad_than_before_is_not_good():
     assert choose(gains, {"a": 1}, SHARE, n_first=3, over_constant=mixed).key is None
 
 
+def test_the_best_of_many_owes_its_gain_to_luck():
+    """Three folds choose among twenty candidates that are worth nothing: few are kept."""
+    rng = np.random.default_rng(0)
+    kept = alone = 0
+    for _ in range(60):
+        gains = {k: rng.normal(size=3) for k in range(20)}
+        sizes = dict.fromkeys(gains, 1)
+        kept += choose(gains, sizes, 0.5).key is not None
+        best = max(gains, key=lambda k: gains[k].mean())
+        alone += choose({best: gains[best]}, sizes, 0.5).key is not None
+    assert alone > 20  # by itself, the best of twenty looks proved
+    assert kept < alone / 2
+
+
 def test_formulas_come_first_where_they_are_as_good():
     gains = {"formulas": np.array([0.100, 0.102, 0.101]), "votes": np.array([0.101, 0.103, 0.1])}
     sizes = {"formulas": 20, "votes": 1}

@@ -163,19 +163,14 @@ def test_formulas_wait_for_the_last_stage(monkeypatch):
     assert constructed.count(("batch", 2500)) == 3
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "sizes"), [(500, [200, 500]), (2_000, [200, 447]), (12_000, [200])]
-)
-def test_many_rows_allow_fewer_columns(n_rows, sizes):
-    """A linear model takes as long as rows times the square of columns."""
-    rng = np.random.default_rng(0)
-    matrix = rng.normal(size=(n_rows, 2))
+def planned(n_rows, effort):
+    """Make a search of a table with two columns, which is not run."""
+    matrix = np.random.default_rng(0).normal(size=(n_rows, 2))
     table = EncodedTable(matrix, learn_schema(matrix))
     y = (matrix[:, 0] > 0).astype(int)
     problem = Problem(table, y, y, None, Task("classification", 1, 5, None), None)
     rows = np.arange(n_rows)
-    effort = replace(EFFORTS["quick"], max_rows=100_000)
-    search = Search(
+    return Search(
         problem,
         [(rows, rows[:10])],
         [],
@@ -187,7 +182,22 @@ def test_many_rows_allow_fewer_columns(n_rows, sizes):
         clock=Clock(None),
         listen=print,
     )
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "sizes"), [(500, [200, 500]), (2_000, [200, 447]), (12_000, [200])]
+)
+def test_many_rows_allow_fewer_columns(n_rows, sizes):
+    """A linear model takes as long as rows times the square of columns."""
+    search = planned(n_rows, replace(EFFORTS["quick"], max_rows=100_000))
     assert search._sizes("paths") == sizes
+
+
+def test_methods_are_halved_from_stage_to_stage():
+    search = planned(90_000, EFFORTS["standard"])
+    assert [stage.n_rows for stage in search._stages] == [1_500, 5_625, 22_500, 90_000]
+    costs = [search._stage_cost(stage) for stage in search._stages[1:]]
+    assert costs == [14.0, 7.0, 3.5]
 
 
 def test_where_time_ends_a_stage_early_the_one_before_decides(fake_clock, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,12 @@ SURE = 0.85
 PROVED = 0.75  # on further folds, which have not chosen the candidate
 OVERALL = 0.8  # on all folds, where some have chosen it and others have not
 VERY_SURE = 0.9  # where rows are few and there was no time for further folds
+BEYOND_LUCK = 0.995  # on the folds that have chosen it, among dozens of others
 _CLOSE_ERRORS = 0.25  # standard errors within which fewer columns of others are as good
 # Standard errors within which fewer columns of the same methods, and readable ones, are as good.
 _OWN_ERRORS = 1.0
 _OWN_SHARE = 0.95  # of the best gain, below which they are not, however large the errors
+_FEW_FOLDS = 2  # up to here, one fold alone says nothing of how sure a candidate is
 _CLOSE_SHARE = 0.998  # of the best gain, above which fewer columns are as good
 
 
@@ -53,8 +56,13 @@ def corrected_error(gains: Array, test_share: float) -> float:
 
 def is_above(gains: Array, test_share: float, level: float) -> bool:
     """Whether the mean of some gains is above zero, at a one-sided confidence level."""
-    needed = float(student.ppf(level, len(gains) - 1))  # 1.2 for five folds, more for fewer
-    return bool(gains.mean() > needed * corrected_error(gains, test_share))
+    return bool(gains.mean() > _needed(level, len(gains)) * corrected_error(gains, test_share))
+
+
+@cache
+def _needed(level: float, n_folds: int) -> float:
+    """Return the standard errors that a mean must be above: 1.2 for five folds, more for fewer."""
+    return float(student.ppf(level, n_folds - 1))
 
 
 def best_keys(
@@ -153,6 +161,11 @@ def choose(
         agree = n_proofs < n_first and found.mean() > 0.0
         return agree and is_above(gains[key], test_share, VERY_SURE)
 
+    def first_sure(listed: list[Any], found: Mapping[Any, Array]) -> Any:
+        """Return the first candidate that other folds would have kept, else the first."""
+        enough = (key for key in listed if is_above(found[key], test_share, sure))
+        return next(enough, listed[0]) if n_folds > _FEW_FOLDS else listed[0]
+
     reported = gains if reported is None else reported
     formulas = {key: found for key, found in gains.items() if key in readable}
     for pool in (gains, formulas):
@@ -163,11 +176,18 @@ def choose(
         key = next((key for key in listed if is_sure(key)), None)
         if key is None:
             continue
-        honest = np.empty(n_proofs)
+        honest, unbiased = np.empty((2, n_proofs))
         for proof in range(n_proofs):
             fold = n_first + proof
             others = {other: np.delete(values, fold) for other, values in pool.items()}
-            honest[proof] = reported[best_keys(others, sizes, kinds, readable)[0]][fold]
-        if honest.mean() > 0.0:
+            best = first_sure(best_keys(others, sizes, kinds, readable), others)
+            honest[proof], unbiased[proof] = reported[best][fold], gains[best][fold]
+        # Where the same folds choose and prove, the best of many is above zero by luck.
+        proved = (
+            n_first > 0
+            or is_above(unbiased, test_share, PROVED)
+            or is_above(gains[key], test_share, BEYOND_LUCK)
+        )
+        if proved and honest.mean() > 0.0:
             return Choice(key, honest)
     return nothing

@@ -34,7 +34,8 @@ class Effort:
     max_cost : float
         Methods whose nominal cost is larger are left out (`Method.cost`).
     stage_cost : float
-        Sum of the costs of the methods that enter a later stage, beside those with formulas.
+        Sum of the costs of the methods that enter the last stage, beside those with formulas;
+        twice as much enters the stage before, and so on.
     fit_cost : float
         Rows times the square of columns, up to which methods without formulas offer columns: a
         linear model takes as long.

@@ -177,7 +177,7 @@ class Search:
         before = self.leaderboard, self.folds, self._n_fold_rows
         if self.folds:
             if stage.chooses:
-                self._select_methods(self.effort.stage_cost)
+                self._select_methods(self._stage_cost(stage))
             self.leaderboard = self.leaderboard.for_next_stage()
         self.folds, self._n_fold_rows = [], stage.n_rows
         self.joined = tuple(readable(self._alive)) if is_last else ()
@@ -193,6 +193,14 @@ class Search:
             records = self.leaderboard.records
             self.leaderboard, self.folds, self._n_fold_rows = before
             self.leaderboard.keep_outcomes(records)
+
+    def _stage_cost(self, stage: Stage) -> float:
+        """Return the costs that may enter a stage; each has several times the rows of the last.
+
+        Methods are halved from stage to stage, rather than cut at once by their scores on few rows.
+        """
+        n_later = len(self._stages) - 1 - self._stages.index(stage)
+        return float(self.effort.stage_cost * 2.0**n_later)
 
     def _entering(self, *, is_last: bool) -> list[str]:
         """Return the methods that a stage tries.
