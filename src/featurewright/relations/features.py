@@ -575,7 +575,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         found += score(_some(list(dict.fromkeys(variants)), room, rng))
         least = least_worth(len(found), int(np.count_nonzero(~learning)))
         good = [one for one in _best(found) if one.worth > least]
-        return self._order(good[: _POOL * self.n_features_out], target, known, seen)
+        return self._order(_in_turns(good)[: _POOL * self.n_features_out], target, known, seen)
 
     def _order(
         self, good: list[_Found], target: Numbers, known: Numbers, seen: dict[int, SeenRows]
@@ -729,6 +729,16 @@ def _filled(columns: Numbers) -> Numbers:
 def _best(found: Sequence[_Found]) -> list[_Found]:
     """Return candidates in order of their worth."""
     return sorted(found, key=lambda one: -one.worth)
+
+
+def _in_turns(found: Sequence[_Found]) -> list[_Found]:
+    """Return candidates so that links take turns: many of one link leave room for others."""
+    turns: dict[int, int] = {}
+    keyed = []
+    for one in found:
+        turns[one.source] = turns.get(one.source, -1) + 1
+        keyed.append((turns[one.source], len(keyed), one))
+    return [one for *_, one in sorted(keyed, key=lambda item: item[:2])]
 
 
 def _some(candidates: list[Any], most: int, rng: Any) -> list[Any]:
