@@ -734,7 +734,7 @@ def _best(found: Sequence[_Found]) -> list[_Found]:
 def _in_turns(found: Sequence[_Found]) -> list[_Found]:
     """Return candidates so that links take turns: many of one link leave room for others."""
     turns: dict[int, int] = {}
-    keyed = []
+    keyed: list[tuple[int, int, _Found]] = []
     for one in found:
         turns[one.source] = turns.get(one.source, -1) + 1
         keyed.append((turns[one.source], len(keyed), one))
