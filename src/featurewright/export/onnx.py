@@ -13,6 +13,7 @@ from featurewright.export.graph import Ensemble, Graph
 from featurewright.export.predictions import graph_of
 from featurewright.export.tensors import Matrix, Sheet
 from featurewright.expressions import Domain
+from featurewright.relations import RelationalFeatures
 
 _OPSET, _TREES, _IR = 18, 5, 10  # versions that readers of the last years know
 
@@ -61,6 +62,11 @@ def to_onnx(model: Any, *, output: str = "transform") -> Any:
     >>> [result.name for result in made.graph.output]
     ['prediction']
     """
+    if isinstance(model, RelationalFeatures):
+        raise ValueError(
+            "RelationalFeatures reads other tables, and ONNX has no joins: use to_sql, or save the "
+            "model and compute its columns before the ONNX model of what follows."
+        )
     graph = graph_of(model, output)
     _check_columns(graph)
     sheet = Sheet()

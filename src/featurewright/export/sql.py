@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
 
 from featurewright.export.cases import lower
 from featurewright.export.graph import Graph
 from featurewright.export.layers import Layers
 from featurewright.export.predictions import graph_of
+from featurewright.export.relational import LinkedQuery
 from featurewright.expressions.dialects import Dialect, get_dialect
 from featurewright.expressions.sql_form import Sql, quoted, sqlglot
+from featurewright.relations import RelationalFeatures
 
 
 def to_sql(
@@ -21,6 +25,7 @@ def to_sql(
     *,
     output: str = "transform",
     key: Any = None,
+    links: Mapping[str, Any] | None = None,
     pretty: bool = False,
 ) -> str:
     """Write what a fitted model computes as one SELECT.
@@ -29,8 +34,8 @@ def to_sql(
     ----------
     model : estimator
         A fitted `AutoFeatures`, constructive learner, feature construction tree,
-        `BatchConstructor`, `LandmarkKernelFeatures`, `RecursiveSelectiveTransformer` or
-        `ForestPathEncoder`.
+        `BatchConstructor`, `LandmarkKernelFeatures`, `RecursiveSelectiveTransformer`,
+        `ForestPathEncoder` or `RelationalFeatures`.
     table : str or tuple of str
         The table, such as "sales" or "shop.sales"; a tuple where a name holds a dot. Names are
         quoted, so write them as the database holds them. Its columns have the names seen in `fit`:
@@ -42,6 +47,10 @@ def to_sql(
         for several targets); ``probability_`` and the label for each class.
     key : str or list of str, optional
         Columns of the table to carry along, as they are and first: a query has no order of rows.
+    links : dict of str to str, optional
+        The tables of the links of a `RelationalFeatures`, by the names of the links: those of the
+        database, such as "shop.orders". A history has its earlier rows there, and their targets in
+        the column "target".
     pretty : bool, default=False
         Whether to break lines.
 
@@ -96,6 +105,15 @@ def to_sql(
     database = get_dialect(dialect)
     keys = _read_keys(key)
     source, last = write_table(table, database)
+    if isinstance(model, RelationalFeatures):
+        query = _linked_query(model, table, database, output=output, keys=keys, links=links)
+        made: str = query.sql(dialect=database.name, pretty=pretty, copy=False)
+        return made
+    if links:
+        raise ValueError(
+            f"links={links!r} are the tables of a RelationalFeatures, but the model is a "
+            f"{type(model).__name__}: leave them out."
+        )
     graph = graph_of(model, output)
     graph = lower(graph, database)
     _check_inputs([*_columns_used(graph), *keys], database)
@@ -105,6 +123,34 @@ def to_sql(
     query = Layers(graph, database).query(source, keys, names, prefix)
     text: str = query.sql(dialect=database.name, pretty=pretty, copy=False)
     return text
+
+
+def _linked_query(
+    model: RelationalFeatures,
+    table: Any,
+    database: Dialect,
+    *,
+    output: str,
+    keys: list[str],
+    links: Mapping[str, Any] | None,
+) -> Sql:
+    """Write the query of features over links."""
+    if output != "transform":
+        raise ValueError(
+            f"output={output!r} is not known for RelationalFeatures, which predicts nothing; use "
+            "output='transform'."
+        )
+    check_is_fitted(model)
+    tables = {title: write_table(name, database) for title, name in (links or {}).items()}
+    source, last = write_table(table, database)
+    taken = any(
+        name.casefold().startswith("fw") for name in (last, *(n for _, n in tables.values()))
+    )
+    _check_inputs([*model._layout.schema.names, *keys], database)
+    names = _output_names(list(model.get_feature_names_out()), keys, database)
+    written = {title: name for title, (name, _) in tables.items()}
+    prefix = "layer" if taken else "fw"
+    return LinkedQuery(model, database, written, prefix).query(source, keys, names)
 
 
 def _columns_used(graph: Graph) -> list[str]:
