@@ -6,12 +6,14 @@ import pickle
 from functools import cache
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from tests.export.test_sql_links import check, check_dialects
 from tests.relations.test_features import days, shop
 from tests.relations.test_files import reload
 
@@ -122,12 +124,21 @@ def test_model_files_hold_no_linked_rows_unless_asked() -> None:
     np.testing.assert_array_equal(whole.transform(customers), expected)
 
 
-def test_sql_and_onnx_refuse_links() -> None:
-    auto, _, _, _ = fitted()
-    for export in (lambda model: to_sql(model, "t"), to_onnx):
-        with pytest.raises(TypeError, match="made from rows of linked tables"):
-            export(auto)
-    assert "SELECT" in to_sql(auto.limit(0), "t")
+def test_sql_is_one_query_and_onnx_is_refused() -> None:
+    auto, customers, orders, _ = fitted()
+    check(auto, customers[:50], {"orders": orders})
+    check_dialects(auto, {"orders": orders})
+    query = to_sql(auto, "rows", "duckdb", output="predict", key="customer", links={"orders": "o"})
+    with duckdb.connect() as connection:
+        connection.register("rows", customers.to_arrow())
+        connection.register("o", orders.to_arrow())
+        found = connection.execute(f"SELECT * FROM ({query}) ORDER BY customer").fetchall()
+    assert [bool(row[1]) for row in found] == auto.predict(customers).tolist()
+    with pytest.raises(ValueError, match="needs the tables of the links 'orders'"):
+        to_sql(auto, "rows")
+    assert "SELECT" in to_sql(auto.limit(0), "rows", links={"orders": "o"})
+    with pytest.raises(ValueError, match="ONNX has no joins"):
+        to_onnx(auto)
 
 
 def test_limit_and_a_short_sum() -> None:

@@ -205,7 +205,7 @@ class Layers:
         step = self.steps[i]
         rules = self.rules[step.narrow]
         if step.op == "column":
-            return _read_column(self.graph.schema, step.data, rules, self.dialect)
+            return read_column(self.graph.schema, step.data, rules, self.dialect)
         if step.op == "moment":
             name, what = step.data
             return read_moment(name, what, self.dialect)
@@ -236,7 +236,7 @@ def _column(name: str) -> Any:
 # Columns of a database table as the model reads them ---------------------------------------------
 
 
-def _read_column(schema: Schema, index: int, rules: Rules, dialect: Dialect) -> Sql:
+def read_column(schema: Schema, index: int, rules: Rules, dialect: Dialect) -> Sql:
     """Write a column of the table: NULL is missing, and so is what the model cannot read."""
     name, domain, levels = schema.names[index], schema.domains[index], schema.levels[index]
     if levels == ():  # text of which nothing was present in the fit

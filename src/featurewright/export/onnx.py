@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from featurewright.auto import AutoFeatures
+from featurewright.auto.links import needed_columns
 from featurewright.export.graph import Ensemble, Graph
 from featurewright.export.predictions import graph_of
 from featurewright.export.tensors import Matrix, Sheet
 from featurewright.expressions import Domain
+from featurewright.relations import RelationalFeatures
 
 _OPSET, _TREES, _IR = 18, 5, 10  # versions that readers of the last years know
 
@@ -58,6 +61,12 @@ def to_onnx(model: Any, *, output: str = "transform") -> Any:
     >>> [result.name for result in made.graph.output]
     ['prediction']
     """
+    over_links = isinstance(model, AutoFeatures) and needed_columns(model) is not None
+    if isinstance(model, RelationalFeatures) or over_links:
+        raise ValueError(
+            f"{type(model).__name__} reads other tables, and ONNX has no joins: use to_sql, or "
+            "save the model and compute its columns before the ONNX model of what follows."
+        )
     graph = graph_of(model, output)
     _check_columns(graph)
     sheet = Sheet()

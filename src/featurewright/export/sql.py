@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from sklearn.utils.validation import check_is_fitted
+
+from featurewright.auto import AutoFeatures
+from featurewright.auto.links import LinkedColumns, needed_columns
 from featurewright.export.cases import lower
 from featurewright.export.graph import Graph
 from featurewright.export.layers import Layers
 from featurewright.export.predictions import graph_of
+from featurewright.export.relational import LinkedQuery
 from featurewright.expressions.dialects import Dialect, get_dialect
 from featurewright.expressions.sql_form import Sql, quoted, sqlglot
+from featurewright.relations import RelationalFeatures
 
 
 def to_sql(
@@ -21,6 +28,7 @@ def to_sql(
     *,
     output: str = "transform",
     key: Any = None,
+    links: Mapping[str, Any] | None = None,
     pretty: bool = False,
 ) -> str:
     """Write what a fitted model computes as one SELECT.
@@ -29,8 +37,8 @@ def to_sql(
     ----------
     model : estimator
         A fitted `AutoFeatures`, constructive learner, feature construction tree,
-        `BatchConstructor`, `LandmarkKernelFeatures`, `RecursiveSelectiveTransformer` or
-        `ForestPathEncoder`.
+        `BatchConstructor`, `LandmarkKernelFeatures`, `RecursiveSelectiveTransformer`,
+        `ForestPathEncoder` or `RelationalFeatures`.
     table : str or tuple of str
         The table, such as "sales" or "shop.sales"; a tuple where a name holds a dot. Names are
         quoted, so write them as the database holds them. Its columns have the names seen in `fit`:
@@ -42,6 +50,10 @@ def to_sql(
         for several targets); "probability_" and the label for each class.
     key : str or list of str, optional
         Columns of the table to carry along, as they are and first: a query has no order of rows.
+    links : dict of str to str, optional
+        The tables of the links of a model, by the names of the links: those of the database, such
+        as "shop.orders". A history has its earlier rows there, and their targets in the column
+        "target".
     pretty : bool, default=False
         Whether to break lines.
 
@@ -96,8 +108,22 @@ def to_sql(
     database = get_dialect(dialect)
     keys = _read_keys(key)
     source, last = write_table(table, database)
+    if isinstance(model, RelationalFeatures):
+        query = _linked_query(model, table, database, output=output, keys=keys, links=links)
+        made: str = query.sql(dialect=database.name, pretty=pretty, copy=False)
+        return made
     graph = graph_of(model, output)
     graph = lower(graph, database)
+    needed = needed_columns(model) if isinstance(model, AutoFeatures) else None
+    if needed is not None:
+        query = _auto_query(needed, graph, table, database, keys=keys, links=links)
+        joined: str = query.sql(dialect=database.name, pretty=pretty, copy=False)
+        return joined
+    if links and not getattr(model, "links", ()):
+        raise ValueError(
+            f"links={links!r} are tables of links, but the {type(model).__name__} has none: leave "
+            "them out."
+        )
     _check_inputs([*_columns_used(graph), *keys], database)
     names = _output_names([name for name, _ in graph.outputs], keys, database)
     # Names of our own must not hide the table.
@@ -105,6 +131,84 @@ def to_sql(
     query = Layers(graph, database).query(source, keys, names, prefix)
     text: str = query.sql(dialect=database.name, pretty=pretty, copy=False)
     return text
+
+
+def _linked_query(
+    model: RelationalFeatures,
+    table: Any,
+    database: Dialect,
+    *,
+    output: str,
+    keys: list[str],
+    links: Mapping[str, Any] | None,
+) -> Sql:
+    """Write the query of features over links."""
+    if output != "transform":
+        raise ValueError(
+            f"output={output!r} is not known for RelationalFeatures, which predicts nothing; use "
+            "output='transform'."
+        )
+    check_is_fitted(model)
+    source, written, prefix = _write_tables(table, links, database)
+    _check_inputs([*model._layout.schema.names, *keys], database)
+    names = _output_names(list(model.get_feature_names_out()), keys, database)
+    return LinkedQuery(model, database, written, prefix).query(source, keys, names)
+
+
+def _write_tables(
+    table: Any, links: Mapping[str, Any] | None, database: Dialect
+) -> tuple[Sql, dict[str, Sql], str]:
+    """Return a table and linked ones in SQL, and how names of our own begin: as no table's does."""
+    tables = {title: write_table(name, database) for title, name in (links or {}).items()}
+    source, last = write_table(table, database)
+    names = (last, *(name for _, name in tables.values()))
+    taken = any(name.casefold().startswith("fw") for name in names)
+    written = {title: name for title, (name, _) in tables.items()}
+    return source, written, "layer" if taken else "fw"
+
+
+def _auto_query(
+    needed: LinkedColumns,
+    graph: Graph,
+    table: Any,
+    database: Dialect,
+    *,
+    keys: list[str],
+    links: Mapping[str, Any] | None,
+) -> Sql:
+    """Write the query of a search whose formulas use columns over links.
+
+    The first steps put these beside the columns of the table, under short names of their own; the
+    others read both as one table.
+    """
+    exp = sqlglot()
+    source, written, prefix = _write_tables(table, links, database)
+    n_own = graph.schema.n_columns - len(needed.names)
+    own = [name for name in _columns_used(graph) if name not in needed.names]
+    carried = list(dict.fromkeys([*own, *keys]))
+    _check_inputs([*needed.relational._layout.schema.names, *keys], database)
+    short = f"{prefix}_link"
+    while any(name.casefold().startswith(short) for name in carried):
+        short += "_"
+    places = [f"{short}{place}" for place in range(len(needed.names))]
+    inner = LinkedQuery(needed.relational, database, written, f"{prefix}link").query(
+        source, carried, [places[place] for place in needed.places]
+    )
+    graph.schema = replace(graph.schema, names=(*graph.schema.names[:n_own], *places))
+    names = _output_names([name for name, _ in graph.outputs], keys, database)
+    joined = exp.Table(this=exp.Identifier(this=f"{prefix}linked"))
+    outer = Layers(graph, database).query(joined, keys, names, prefix)
+    first = inner.args.pop("with_", None) or inner.args.pop("with", None)
+    linked = exp.CTE(this=inner, alias=exp.TableAlias(this=exp.to_identifier(f"{prefix}linked")))
+    if database.materializes_layers:
+        linked.set("materialized", True)
+    steps = [*(first.expressions if first is not None else ()), linked]
+    last = outer.args.get("with_") or outer.args.get("with")
+    if last is None:
+        outer.set("with_", exp.With(expressions=steps))
+    else:
+        last.set("expressions", [*steps, *last.expressions])
+    return outer
 
 
 def _columns_used(graph: Graph) -> list[str]:

@@ -41,7 +41,7 @@ def latex_of(expression: Expression) -> str:
     return expression.fold(_column, _call)[0]
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     """Write any string as LaTeX text."""
     return r"\text{" + "".join(_ESCAPES.get(character, character) for character in text) + "}"
 
@@ -49,7 +49,7 @@ def _escape(text: str) -> str:
 def _column(node: Column) -> tuple[str, Precedence]:
     """Write a column: a letter as a variable, anything longer as text."""
     letter = len(node.name) == 1 and node.name.isascii() and node.name.isalpha()
-    return node.name if letter else _escape(node.name), Precedence.ATOM
+    return node.name if letter else escape(node.name), Precedence.ATOM
 
 
 def _number(text: str) -> str:
@@ -62,7 +62,7 @@ def _call(node: Call, parts: list[tuple[str, Precedence]]) -> tuple[str, Precede
     """Write an operator by its template around its written arguments."""
     operator = node.operator
     if operator.has_parameter:
-        written = _number(node.label) if operator.has_number else _escape(node.label)
+        written = _number(node.label) if operator.has_number else escape(node.label)
         parts = [*parts, (written, Precedence.ATOM)]
     own, wanted = formula_levels(operator, len(parts))
     form = r"\left({}\right)"
@@ -71,7 +71,7 @@ def _call(node: Call, parts: list[tuple[str, Precedence]]) -> tuple[str, Precede
         for (text, precedence), level in zip(parts, wanted, strict=True)
     ]
     if operator.latex is None:
-        name = r"\operatorname{" + _escape(operator.name) + "}"
+        name = r"\operatorname{" + escape(operator.name) + "}"
         return name + form.format(", ".join(arguments)), own
     # One pass over the template, so that a '#' inside a column name is never taken for a place.
     drawn = re.sub(r"(?<!\\)#(\d)", lambda slot: arguments[int(slot[1]) - 1], operator.latex)

@@ -20,6 +20,7 @@ from featurewright.engine.ranges import (
     running_totals,
 )
 from featurewright.expressions import Column, Expression
+from featurewright.expressions.latex import escape
 from featurewright.relations.keys import Numbers, Places
 from featurewright.relations.linked import LinkedRows
 
@@ -132,12 +133,26 @@ class LinkFeature:
             subject = f"{self.link}.{self.value.name}"
         else:
             subject = f"{self.link}: {self.value}"
-        parts = [subject]
-        if self.window is not None:
-            parts.append(str(self.window))
-        if self.condition is not None:
-            parts.append(f"where {self.condition.text}")
-        return f"{self.aggregate}({', '.join(parts)})"
+        return f"{self.aggregate}({', '.join([subject, *self._limits()])})"
+
+    def _limits(self) -> list[str]:
+        """Return which linked rows count, as texts."""
+        limits = [] if self.window is None else [str(self.window)]
+        return limits + ([] if self.condition is None else [f"where {self.condition.text}"])
+
+    def latex(self) -> str:
+        r"""Return the feature as LaTeX, without dollar signs.
+
+        Examples
+        --------
+        >>> from featurewright.expressions import Real
+        >>> print(LinkFeature("orders", "mean", Column(0, "amount", Real)).latex())
+        \operatorname{mean}_{\text{orders}}\left(\text{amount}\right)
+        """
+        name = self.aggregate.replace(" ", r"\ ")
+        below = escape(", ".join([self.link, *self._limits()]))
+        inside = "" if self.value is None else self.value.latex()
+        return rf"\operatorname{{{name}}}_{{{below}}}\left({inside}\right)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -389,8 +404,11 @@ def _std(column: ValueColumn, seen: SeenRows) -> Numbers:
     count = column.total("count", seen)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = column.total("value", seen) / count
-        variance = (column.total("square", seen) - count * mean**2) / (count - 1.0)
-        return np.where(count > 1, np.sqrt(np.maximum(variance, 0.0)), np.nan)
+        squares = column.total("square", seen)
+        spread = squares - count * mean**2
+        # What rounding leaves of equal values is no spread.
+        variance = np.where(spread > 1e-13 * squares, spread, 0.0) / (count - 1.0)
+        return np.where(count > 1, np.sqrt(variance), np.nan)
 
 
 def _share(column: ValueColumn, seen: SeenRows) -> Numbers:
@@ -443,6 +461,8 @@ class Aggregate:
         Whether it says nothing without a condition.
     for_groups : bool
         Whether it can leave out the row itself.
+    share : float or None
+        Of a quantile, the share of values below it.
     """
 
     compute: Callable[[ValueColumn, SeenRows], Numbers]
@@ -450,6 +470,12 @@ class Aggregate:
     needs_time: bool = False
     needs_condition: bool = False
     for_groups: bool = False
+    share: float | None = None
+
+
+def _quantile(share: float) -> Aggregate:
+    """Return the quantile with a share of values below it."""
+    return Aggregate(lambda c, s: c.quantile(s, share), "number", share=share)
 
 
 AGGREGATES = {
@@ -462,9 +488,9 @@ AGGREGATES = {
     "std": Aggregate(_std, "number", for_groups=True),
     "min": Aggregate(lambda c, s: c.minimum(s), "number", for_groups=True),
     "max": Aggregate(lambda c, s: c.minimum(s, -1.0), "number", for_groups=True),
-    "median": Aggregate(lambda c, s: c.quantile(s, 0.5), "number"),
-    "quantile 0.25": Aggregate(lambda c, s: c.quantile(s, 0.25), "number"),
-    "quantile 0.75": Aggregate(lambda c, s: c.quantile(s, 0.75), "number"),
+    "median": _quantile(0.5),
+    "quantile 0.25": _quantile(0.25),
+    "quantile 0.75": _quantile(0.75),
     "first": Aggregate(lambda c, s: c.first_value(s), "number", needs_time=True),
     "last": Aggregate(lambda c, s: c.last_value(s), "number", needs_time=True),
     "trend": Aggregate(_trend, "number", needs_time=True),

@@ -188,7 +188,7 @@ def _read_key(name: str, series: nw.Series[Any], owner: str) -> KeyColumn:
         return KeyColumn("numbers", np.asarray(series.to_numpy()).astype(np.int64), known)
     if dtype.is_numeric():
         values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
-        return KeyColumn("numbers", values, ~np.isnan(values))
+        return KeyColumn("numbers", values, np.isfinite(values))
     return _read_objects(name, series.to_list(), owner)
 
 

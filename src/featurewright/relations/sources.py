@@ -40,11 +40,18 @@ class LinkLayout:
         What each nested link adds.
     schema : Schema
         All columns: those of the table, then those of nested links.
+    kinds : tuple of str
+        What the values of each key column are: "numbers", "text" or "times".
+    has_dates, zoned : bool
+        Whether the times are dates, and have a time zone.
     """
 
     table: TableLayout
     nested: tuple[NestedLayout, ...]
     schema: Schema
+    kinds: tuple[str, ...]
+    has_dates: bool
+    zoned: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +107,9 @@ class Source:
         here = [name for name, _ in self.link.keys]
         keys = self.rows.index.find(read_keys(frame, here, "X"), here)
         until = self._until(frame, as_of)
-        starts, ends = self.rows.spans(keys, until)
+        # A target is known from its time on; other linked rows only before the row's time.
+        now = until if self.target is None or until is None else np.nextafter(until, np.inf)
+        starts, ends = self.rows.spans(keys, now)
         own = self.rows.place if training and self.is_group else None
         return SeenRows(keys, starts, ends, until, own)
 
@@ -120,8 +129,7 @@ class Source:
             until.check_like(
                 rows.has_dates, rows.zoned, f"Column {column!r} of X", f"link {self.link.title!r}"
             )
-        # A target is known from its time on; other linked rows only before the row's time.
-        return until.values if self.target is None else np.nextafter(until.values, np.inf)
+        return until.values
 
     def without_rows(self) -> Source:
         """Return what was learned, without the rows."""
@@ -181,7 +189,10 @@ def learn_sources(
                         "called: rename it, or leave it out."
                     )
             rows = target_rows(link, frame, target, columns)
-            layout = LinkLayout(TableLayout(rows.schema, {}), (), rows.schema)
+            own = sources[-1].layout
+            layout = LinkLayout(
+                TableLayout(rows.schema, {}), (), rows.schema, own.kinds, own.has_dates, own.zoned
+            )
             sources.append(Source(link, layout, rows, columns))
     return sources
 
@@ -244,7 +255,12 @@ def _learn_layout(link: Link, frame: nw.DataFrame[Any], max_order: int) -> LinkL
         own = as_frame(nested.table, nested.title)
         rows = _learn_layout(nested, own, max_order - 1)
         below.append(_learn_nested(link, nested, own, rows, max_order))
-    return LinkLayout(table, tuple(below), join_schemas(table.schema, link.links, below))
+    there = [name for _, name in link.keys]
+    kinds = tuple(key.kind for key in read_keys(frame, there, _owner(link)))
+    times = None if link.time is None else read_times(frame, link.time, _owner(link))
+    schema = join_schemas(table.schema, link.links, below)
+    has_dates, zoned = times is not None and times.has_dates, times is not None and times.zoned
+    return LinkLayout(table, tuple(below), schema, kinds, has_dates, zoned)
 
 
 def _learn_nested(
