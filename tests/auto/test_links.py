@@ -6,16 +6,26 @@ import pickle
 from functools import cache
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from tests.export.test_sql_links import check, check_dialects
 from tests.relations.test_features import days, shop
+from tests.relations.test_files import reload
 
 from featurewright import AutoFeatures, Link
+from featurewright.auto.link_words import describe
+from featurewright.auto.links import with_links
+from featurewright.auto.summary import summarize
 from featurewright.auto.time_folds import row_times, split_by_time
+from featurewright.export import to_onnx, to_sql
+from featurewright.expressions import Column, Real, parse
+from featurewright.relations.aggregates import Condition, LinkFeature, Window
+from featurewright.report import render
 
 
 def with_orders(orders: Any, **changes: Any) -> AutoFeatures:
@@ -40,7 +50,9 @@ def test_features_over_links_are_kept_and_named() -> None:
     assert list(auto.get_feature_names_out()[-len(names) :]) == [
         column.name for column in auto.columns_ if column.kind == "formula"
     ]
-    assert "sum(orders.amount, where channel = 'web')" in auto.summary()
+    told = " ".join(auto.summary().split())
+    assert "sum of amount over the rows of orders with the same customer, before now" in told
+    assert "come after theirs in time" in told
 
 
 def test_the_baseline_is_the_table_without_links() -> None:
@@ -62,6 +74,71 @@ def test_one_row_equals_the_batch_and_newer_tables_are_read() -> None:
     assert auto.predict_proba(newer, links={"orders": their_orders}).shape == (len(their_y), 2)
     with pytest.raises(ValueError, match="the links are: 'orders'"):
         auto.transform(newer, links={"lines": their_orders})
+
+
+def test_the_page_says_what_columns_over_links_are() -> None:
+    auto, _, _, _ = fitted()
+    page = render(summarize(auto))
+    assert "Columns over links" in page
+    assert "over the rows of orders with the same customer, before now" in page
+    assert "links={&#34;orders&#34;: …}" in page or 'links={"orders": …}' in page
+    assert "--link &#34;orders=FILE&#34;" in page or '--link "orders=FILE"' in page
+
+
+def test_words_for_features_over_links() -> None:
+    amount = Column(0, "amount", Real)
+    orders = Link(None, on=("customer", "id"), time="date", name="orders")
+    window, condition = Window(None, 3, True), Condition(1, False, 2.0, "price > 2")
+    expected = {
+        ("count", None): "number of the rows of orders with the same customer (there id)",
+        ("time since last", None): "time since the last of the rows of orders",
+        ("max", amount): "largest amount over the rows of orders with the same customer (there id)",
+        ("median", amount): "median of amount over",
+    }
+    for (aggregate, value), said in expected.items():
+        feature = LinkFeature("orders", aggregate, value, condition, window)
+        told = describe(feature, orders, "day")
+        assert told.startswith(said)
+        assert told.endswith(", before day, last 3 rows, where price > 2")
+    product = parse("amount * price", ["amount", "price"])
+    history = Link.history(on=["store", "shelf"], time="day")
+    told = describe(LinkFeature("history", "sum", product), history, None)
+    assert told == "sum of amount * price over the earlier rows with the same store and shelf"
+
+
+def test_model_files_hold_no_linked_rows_unless_asked() -> None:
+    auto, customers, orders, y = fitted()
+    loaded = reload(auto)
+    expected = auto.transform(customers)
+    with pytest.raises(ValueError, match=r"does not hold the linked rows of 'orders'"):
+        loaded.transform(customers)
+    tables = {"orders": orders}
+    np.testing.assert_array_equal(loaded.transform(customers, links=tables), expected)
+    np.testing.assert_array_equal(with_links(loaded, tables).transform(customers), expected)
+    limited = loaded.limit(1, customers, y, links=tables)
+    np.testing.assert_array_equal(
+        limited.transform(customers, links=tables), auto.limit(1).transform(customers)
+    )
+    assert summarize(loaded)["links"] == summarize(auto)["links"]
+    whole = reload(with_orders(orders, store_links=True).fit(customers, y))
+    np.testing.assert_array_equal(whole.transform(customers), expected)
+
+
+def test_sql_is_one_query_and_onnx_is_refused() -> None:
+    auto, customers, orders, _ = fitted()
+    check(auto, customers[:50], {"orders": orders})
+    check_dialects(auto, {"orders": orders})
+    query = to_sql(auto, "rows", "duckdb", output="predict", key="customer", links={"orders": "o"})
+    with duckdb.connect() as connection:
+        connection.register("rows", customers.to_arrow())
+        connection.register("o", orders.to_arrow())
+        found = connection.execute(f"SELECT * FROM ({query}) ORDER BY customer").fetchall()
+    assert [bool(row[1]) for row in found] == auto.predict(customers).tolist()
+    with pytest.raises(ValueError, match="needs the tables of the links 'orders'"):
+        to_sql(auto, "rows")
+    assert "SELECT" in to_sql(auto.limit(0), "rows", links={"orders": "o"})
+    with pytest.raises(ValueError, match="ONNX has no joins"):
+        to_onnx(auto)
 
 
 def test_limit_and_a_short_sum() -> None:

@@ -82,9 +82,16 @@ def test_what_a_model_needs_is_told(shops, call, tmp_path):
     pl.read_csv(table).drop("customer").write_csv(without)
     said = call("predict", shops.model, without, "-o", out, "--link", f"orders={orders}", code=1)
     assert "The table lacks 'customer'" in said.stderr
-    said = call("sql", shops.model, code=1)
-    assert "linked tables" in said.stderr
     assert not out.exists()
+
+
+def test_sql_names_the_tables_of_links(shops, call):
+    assert 'FROM "orders"' in call("sql", shops.model).stdout
+    assert 'FROM "shop"."o"' in call("sql", shops.model, "--link", "orders=shop.o").stdout
+    said = call("sql", shops.model, "--link", "lines=a", code=1)
+    assert "links has a table for 'lines'" in said.stderr
+    said = call("sql", shops.model, "--link", "orders", code=1)
+    assert "must be a name and a table" in said.stderr
 
 
 def test_a_folder_of_parquet_files_and_keys_of_other_names(shops, call, tmp_path):

@@ -267,7 +267,26 @@ def model_files() -> dict[str, bytes]:
     found["links"] = as_bytes(relational_features())
     found["links with times"] = as_bytes(relational_features("when"))
     found["groups"] = as_bytes(group_features())
+    found["AutoFeatures with links"] = as_bytes(auto_links())
     return found
+
+
+def auto_links() -> Any:
+    """Return a fitted AutoFeatures with formulas over links of every kind, with their rows."""
+    random = np.random.default_rng(0)
+    n, group = 300, np.arange(300) % 60
+    orders = pd.DataFrame(
+        {
+            "id": random.integers(0, n, 1500),
+            "on": random.random(1500),
+            "amount": random.random(1500),
+        }
+    )
+    rows = pd.DataFrame({"id": range(n), "when": random.random(n), "group": group})
+    before = orders.merge(rows, on="id").query("on < `when`").groupby("id")["amount"].sum()
+    y = before.reindex(range(n), fill_value=0.0).to_numpy() + random.normal(size=60)[group]
+    links = [Link(orders, on="id", time="on", name="orders"), Link.group(on="group")]
+    return make("AutoFeatures", links=links, as_of="when", store_links=True).fit(rows, y)
 
 
 def group_features() -> Any:

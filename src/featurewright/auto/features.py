@@ -162,6 +162,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     terms_ : list of dict
         Where the model is linear, what it adds up: formula, shape ("line", "bend", "step", or the
         kind of an original column), threshold, and a coefficient for each score.
+    later_folds_ : bool
+        Whether every fold was scored on rows later than those it learned from.
     stopped_by_time_ : bool
         Whether `time_budget` cut the search short.
     baseline_score_, score_ : float
@@ -351,6 +353,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         if times is not None and isinstance(cv, int | np.integer):
             n_folds = N_FOLDS if self.cv is None else whole_number("cv", cv, 2)
             cv = split_by_time(times, n_folds, groups, seed) or cv
+        self.later_folds_ = times is not None and isinstance(cv, list) and cv is not self.cv
         links = self._link_search(X, labels, groups) if len(self.links) else None
         folds = make_folds(cv, labels, groups, self.task_, seed, weights=weights)
         further = further_folds(

@@ -257,6 +257,8 @@ def read_table(model: Any, X: Any, links: Mapping[str, Any] | None) -> EncodedTa
 def needed_columns(model: Any) -> LinkedColumns | None:
     """Return what computes the columns over links that the output of a search is made from."""
     linked: LinkedColumns | None = getattr(model, "linked_", None)
+    if linked is None:
+        return None
     return keep_used(linked, model.parts_, model.reader_.schema.n_columns)
 
 

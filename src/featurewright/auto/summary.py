@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.model_selection import TimeSeriesSplit
 
 import featurewright
+from featurewright.auto.link_words import explain_links
+from featurewright.auto.links import used_links as needed_links
 from featurewright.auto.methods import FORMULAS
 from featurewright.auto.originals import ORIGINAL_KINDS
 from featurewright.auto.outcomes import reason_of
@@ -54,10 +56,11 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
     dict
         ``verdict`` (``keep_original``, ``clear``, ``sentence``), ``before`` and ``after``
         (value, spread, text), ``gain`` and ``gain_error``, ``estimators``, ``methods``,
-        ``features``, ``columns`` that are not formulas, ``front`` (a point for each number of
-        formulas) with ``path`` (the formulas in that order), ``refused`` (a sentence for each
-        method that looked better), ``left_out``, ``cut_short`` (a sentence, or empty) and what was
-        asked: ``task``, ``taken_for``, ``target``, ``score``.
+        ``features``, ``links`` (what the columns over links in these are, in words),
+        ``needed_links`` (names of links whose rows are needed), ``columns`` that are not formulas,
+        ``front`` (a point for each number of formulas) with ``path`` (the formulas in that order),
+        ``refused`` (a sentence for each method that looked better), ``left_out``, ``cut_short`` (a
+        sentence, or empty) and what was asked: ``task``, ``taken_for``, ``target``, ``score``.
 
     Examples
     --------
@@ -97,7 +100,7 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         "measured": _how_measured(
             len(model.gain_per_fold_),
             _short_of_time(model.results_),
-            _in_order(model.cv),
+            _in_order(model),
             model.best_method_ != ORIGINAL,
         ),
         "cut_short": _cut_short(model),
@@ -111,6 +114,8 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         "classes": list(profile.get("classes", [])),
         "profiled_rows": int(profile.get("rows", 0)),
         "features": features,
+        "links": explain_links(model, (name for f in features for name in f["inputs"])),
+        "needed_links": needed_links(model),
         "columns": others,
         "front": [_point(point, score) for point in getattr(model, "front_", None) or []],
         "path": _path(model),
@@ -171,9 +176,9 @@ def _spread_of(estimators: Sequence[dict[str, Any]], when: str) -> float | None:
     return float(estimators[0][when]["spread"]) if known else None
 
 
-def _in_order(folds: Any) -> bool:
+def _in_order(model: Any) -> bool:
     """Whether every fold is scored on rows that come after its training rows."""
-    return isinstance(folds, TimeSeriesSplit)
+    return isinstance(model.cv, TimeSeriesSplit) or getattr(model, "later_folds_", False)
 
 
 def _how_measured(n_folds: int, short_of_time: bool, in_order: bool, kept: bool) -> str:

@@ -157,6 +157,10 @@ def feature_blocks(
         if "undefined" in kept:
             told += " undefined: the share of rows without a value, which get the median instead."
         yield Line(told, "quiet")
+        if summary["links"]:
+            used = {name for feature in shown for name in feature["inputs"]}
+            words = [(e["name"], e["meaning"]) for e in summary["links"] if e["name"] in used]
+            yield Grid("Columns over links in these formulas", ("column", "what it is"), words)
     others = summary["columns"]
     if others:
         made = sorted({column["source"] for column in others})

@@ -168,6 +168,25 @@ def parse_newer(text: str) -> LinkText:
     return LinkText("table", Path(path.strip()), name=name.strip())
 
 
+def link_names(texts: Iterable[str]) -> dict[str, str]:
+    """Read which tables of a database links are: ``orders=shop.orders``.
+
+    Examples
+    --------
+    >>> link_names(["orders=shop.orders"])
+    {'orders': 'shop.orders'}
+    """
+    found = {}
+    for text in texts:
+        name, _, table = (part.strip() for part in text.partition("="))
+        if not name or not table:
+            raise UserError(
+                f"--link {text!r} must be a name and a table, such as orders=shop.orders."
+            )
+        found[name] = table
+    return found
+
+
 def check_titles(links: Iterable[LinkText]) -> list[LinkText]:
     """Refuse two links of one name."""
     found: dict[str, LinkText] = {}

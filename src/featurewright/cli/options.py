@@ -188,9 +188,13 @@ def load_model(path: Path, *, predicts: bool = True) -> Any:
 
 
 def write_sql(model: Any, table: str, dialect: str, **more: Any) -> str:
-    """Write a model as SQL."""
+    """Write a model as SQL; linked tables have the names of their links, unless told otherwise."""
+    from featurewright.cli.links import needed_links
     from featurewright.export import to_sql
 
+    names = {title: title for title in needed_links(model)}
+    if names:
+        more["links"] = names | more.get("links", {})
     return to_sql(model, table, dialect, pretty=True, **more).rstrip() + "\n"
 
 

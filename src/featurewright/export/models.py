@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.auto import AutoFeatures
-from featurewright.auto.links import needed_columns
+from featurewright.auto.links import wider
 from featurewright.auto.parts import KINDS, LEAST_VOTE
+from featurewright.auto.reading import DerivedColumn
 from featurewright.engine.forest import Forest
 from featurewright.estimators.base import ConstructiveLearner
 from featurewright.estimators.points import Points
@@ -43,14 +44,14 @@ def transform_graph(model: Any) -> Graph:
 
 def auto_graph(model: Any) -> Graph:
     """Return the original columns as numbers, then the columns of the parts."""
-    if needed_columns(model) is not None:
-        raise TypeError(
-            "The features are made from rows of linked tables, which have no SQL or ONNX form "
-            "here: use save and transform, or limit(n) with formulas of the table alone."
-        )
     reader, originals = model.reader_, model.originals_
     kinds = {name: kind.value for name, _, kind in reader.times}
-    graph = Graph(reader.schema, derived=reader.columns, kinds=kinds)
+    linked = getattr(model, "linked_", None)
+    names = () if linked is None else linked.names
+    # Columns over links follow those of the table, and are read as they are.
+    schema = wider(reader.schema, names)
+    own = tuple(DerivedColumn(name, name, "value") for name in names)
+    graph = Graph(schema, derived=(*reader.columns, *own), kinds=kinds)
     steps = []
     for kind, at, value in originals.steps:
         column = graph.column(at)

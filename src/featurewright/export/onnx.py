@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from featurewright.auto import AutoFeatures
+from featurewright.auto.links import needed_columns
 from featurewright.export.graph import Ensemble, Graph
 from featurewright.export.predictions import graph_of
 from featurewright.export.tensors import Matrix, Sheet
@@ -62,10 +64,11 @@ def to_onnx(model: Any, *, output: str = "transform") -> Any:
     >>> [result.name for result in made.graph.output]
     ['prediction']
     """
-    if isinstance(model, RelationalFeatures):
+    over_links = isinstance(model, AutoFeatures) and needed_columns(model) is not None
+    if isinstance(model, RelationalFeatures) or over_links:
         raise ValueError(
-            "RelationalFeatures reads other tables, and ONNX has no joins: use to_sql, or save the "
-            "model and compute its columns before the ONNX model of what follows."
+            f"{type(model).__name__} reads other tables, and ONNX has no joins: use to_sql, or "
+            "save the model and compute its columns before the ONNX model of what follows."
         )
     graph = graph_of(model, output)
     _check_columns(graph)

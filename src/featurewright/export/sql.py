@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from featurewright.auto import AutoFeatures
+from featurewright.auto.links import LinkedColumns, needed_columns
 from featurewright.export.cases import lower
 from featurewright.export.graph import Graph
 from featurewright.export.layers import Layers
@@ -48,9 +51,9 @@ def to_sql(
     key : str or list of str, optional
         Columns of the table to carry along, as they are and first: a query has no order of rows.
     links : dict of str to str, optional
-        The tables of the links of a `RelationalFeatures`, by the names of the links: those of the
-        database, such as "shop.orders". A history has its earlier rows there, and their targets in
-        the column "target".
+        The tables of the links of a model, by the names of the links: those of the database, such
+        as "shop.orders". A history has its earlier rows there, and their targets in the column
+        "target".
     pretty : bool, default=False
         Whether to break lines.
 
@@ -109,13 +112,18 @@ def to_sql(
         query = _linked_query(model, table, database, output=output, keys=keys, links=links)
         made: str = query.sql(dialect=database.name, pretty=pretty, copy=False)
         return made
-    if links:
-        raise ValueError(
-            f"links={links!r} are the tables of a RelationalFeatures, but the model is a "
-            f"{type(model).__name__}: leave them out."
-        )
     graph = graph_of(model, output)
     graph = lower(graph, database)
+    needed = needed_columns(model) if isinstance(model, AutoFeatures) else None
+    if needed is not None:
+        query = _auto_query(needed, graph, table, database, keys=keys, links=links)
+        joined: str = query.sql(dialect=database.name, pretty=pretty, copy=False)
+        return joined
+    if links and not getattr(model, "links", ()):
+        raise ValueError(
+            f"links={links!r} are tables of links, but the {type(model).__name__} has none: leave "
+            "them out."
+        )
     _check_inputs([*_columns_used(graph), *keys], database)
     names = _output_names([name for name, _ in graph.outputs], keys, database)
     # Names of our own must not hide the table.
@@ -141,16 +149,66 @@ def _linked_query(
             "output='transform'."
         )
     check_is_fitted(model)
-    tables = {title: write_table(name, database) for title, name in (links or {}).items()}
-    source, last = write_table(table, database)
-    taken = any(
-        name.casefold().startswith("fw") for name in (last, *(n for _, n in tables.values()))
-    )
+    source, written, prefix = _write_tables(table, links, database)
     _check_inputs([*model._layout.schema.names, *keys], database)
     names = _output_names(list(model.get_feature_names_out()), keys, database)
-    written = {title: name for title, (name, _) in tables.items()}
-    prefix = "layer" if taken else "fw"
     return LinkedQuery(model, database, written, prefix).query(source, keys, names)
+
+
+def _write_tables(
+    table: Any, links: Mapping[str, Any] | None, database: Dialect
+) -> tuple[Sql, dict[str, Sql], str]:
+    """Return a table and linked ones in SQL, and how names of our own begin: as no table's does."""
+    tables = {title: write_table(name, database) for title, name in (links or {}).items()}
+    source, last = write_table(table, database)
+    names = (last, *(name for _, name in tables.values()))
+    taken = any(name.casefold().startswith("fw") for name in names)
+    written = {title: name for title, (name, _) in tables.items()}
+    return source, written, "layer" if taken else "fw"
+
+
+def _auto_query(
+    needed: LinkedColumns,
+    graph: Graph,
+    table: Any,
+    database: Dialect,
+    *,
+    keys: list[str],
+    links: Mapping[str, Any] | None,
+) -> Sql:
+    """Write the query of a search whose formulas use columns over links.
+
+    The first steps put these beside the columns of the table, under short names of their own; the
+    others read both as one table.
+    """
+    exp = sqlglot()
+    source, written, prefix = _write_tables(table, links, database)
+    n_own = graph.schema.n_columns - len(needed.names)
+    own = [name for name in _columns_used(graph) if name not in needed.names]
+    carried = list(dict.fromkeys([*own, *keys]))
+    _check_inputs([*needed.relational._layout.schema.names, *keys], database)
+    short = f"{prefix}_link"
+    while any(name.casefold().startswith(short) for name in carried):
+        short += "_"
+    places = [f"{short}{place}" for place in range(len(needed.names))]
+    inner = LinkedQuery(needed.relational, database, written, f"{prefix}link").query(
+        source, carried, [places[place] for place in needed.places]
+    )
+    graph.schema = replace(graph.schema, names=(*graph.schema.names[:n_own], *places))
+    names = _output_names([name for name, _ in graph.outputs], keys, database)
+    joined = exp.Table(this=exp.Identifier(this=f"{prefix}linked"))
+    outer = Layers(graph, database).query(joined, keys, names, prefix)
+    first = inner.args.pop("with_", None) or inner.args.pop("with", None)
+    linked = exp.CTE(this=inner, alias=exp.TableAlias(this=exp.to_identifier(f"{prefix}linked")))
+    if database.materializes_layers:
+        linked.set("materialized", True)
+    steps = [*(first.expressions if first is not None else ()), linked]
+    last = outer.args.get("with_") or outer.args.get("with")
+    if last is None:
+        outer.set("with_", exp.With(expressions=steps))
+    else:
+        last.set("expressions", [*steps, *last.expressions])
+    return outer
 
 
 def _columns_used(graph: Graph) -> list[str]:

@@ -89,6 +89,15 @@ def sql(
             help="A column to carry along, such as a key; repeat it for several.", metavar="COLUMN"
         ),
     ] = None,
+    link: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The table of a link in the database, such as orders=shop.orders; by default it "
+            "is called as the link.",
+            show_default=False,
+            metavar="NAME=TABLE",
+        ),
+    ] = None,
     predict: Annotated[
         bool, typer.Option("--predict", help="Predict instead, where SQL can do it.")
     ] = False,
@@ -101,6 +110,7 @@ def sql(
 ) -> None:
     """Write the features of a model as a SELECT that gives the same columns in a database."""
     from featurewright.cli import display
+    from featurewright.cli.links import link_names
     from featurewright.cli.sinks import STANDARD_OUTPUT, check_output, write_text
 
     to_file = None if out is None or out == STANDARD_OUTPUT else out
@@ -110,6 +120,8 @@ def sql(
     more: dict[str, Any] = {"key": key} if key else {}
     if predict:
         more["output"] = "predict"
+    if link:
+        more["links"] = link_names(link)
     text = write_sql(fitted, table, dialect, **more)
     if to_file is None:
         typer.echo(text, nl=False)

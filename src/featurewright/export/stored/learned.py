@@ -340,6 +340,7 @@ def auto_kinds() -> Learned:
             # Not in files of earlier versions.
             "feature_mapping_": dict[str, str],
             "front_": list[FrontPoint],
+            "later_folds_": bool,
             "linked_": LinkedColumns | None,
             "path_": Part | None,
             "path_stability_": Floats,
