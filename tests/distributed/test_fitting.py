@@ -20,8 +20,9 @@ from featurewright import (
     RecursiveSelectiveTransformer,
 )
 from featurewright.distributed import fit
+from featurewright.distributed.drawn import row_chances
 from featurewright.distributed.fitting import draw_rows
-from featurewright.distributed.rows import Partitions, row_chances
+from featurewright.distributed.rows import Partitions
 
 N = 3_000
 

@@ -13,14 +13,12 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from featurewright.auto import AutoFeatures
-from featurewright.distributed.drawn import MAX_ROWS, Drawn
+from featurewright.distributed.drawn import MAX_ROWS, Drawn, Numbers, row_chances
 from featurewright.distributed.rows import (
     Columns,
-    Numbers,
     Partitions,
     group_chances,
     join_rows,
-    row_chances,
 )
 from featurewright.engine.forest import Forest
 from featurewright.estimators.ensembles import GrownEnsemble

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-Numbers = npt.NDArray[np.int64]
+from featurewright.distributed.drawn import Numbers, row_chances
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,17 +125,6 @@ def join_rows(parts: Iterable[Columns]) -> Columns:
     """Return the rows of several parts, one after the other."""
     fields = zip(*(vars(part).values() for part in parts), strict=True)
     return Columns(*(_join(field) for field in fields))
-
-
-def row_chances(numbers: Numbers, seed: int) -> npt.NDArray[np.float64]:
-    """Return a number in [0, 1) for each row that depends on its number and the seed alone."""
-    # SplitMix64: one multiplication more than a good hash needs, and no state.
-    with np.errstate(over="ignore"):
-        bits = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15) * np.uint64(seed + 1)
-        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        bits ^= bits >> np.uint64(31)
-    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def group_chances(groups: Any, seed: int) -> npt.NDArray[np.float64]:

@@ -184,20 +184,21 @@ def fit(
         training_table,
         watching,
     )
+    from featurewright.cli.folders import open_one_or_parts, tell_parts
     from featurewright.cli.kinds import NULLS, commas_in_numbers, find_types, nearly_numbers
     from featurewright.cli.sinks import write_text
-    from featurewright.cli.sources import open_table
 
     outputs = _outputs(table, out, report, sql)
     tried = _methods(methods)
     _check_scoring(scoring)
     console = error_console()
-    source = open_table(table, delimiter=delimiter, header=not no_header)
+    source = open_one_or_parts(table, delimiter=delimiter, header=not no_header)
     frame = source.read()
     texts = frame
     if source.is_text:
         frame = find_types(frame, NULLS if null is None else null, source.delimiter)
     if not quiet:
+        tell_parts(source, console)
         tell_encoding(source, console)
     _check_header(frame.columns, target, no_header)
     training = training_table(frame, target, drop=drop or (), groups=groups, order=order_by)
