@@ -20,6 +20,7 @@ from featurewright.distributed.rows import (
     group_chances,
     join_rows,
 )
+from featurewright.distributed.units import compute_all
 from featurewright.engine.forest import Forest
 from featurewright.estimators.ensembles import GrownEnsemble
 from featurewright.estimators.parameters import rows_or_share, whole_number
@@ -309,9 +310,12 @@ class _Grower:
             numbers = np.unique(np.concatenate(drawn))
             places = [np.searchsorted(numbers, rows) for rows in drawn]
             blocks.append(grow(sent, self.partitions.pieces(numbers), places, own))
-        trees = [tree for block in dask.compute(*blocks) for tree in block]
-        on_done(len(trees))
-        return trees
+        found = compute_all(
+            blocks,
+            f"block of {size} trees",
+            lambda done: on_done(min(done * size, len(seeds))),
+        )
+        return [tree for block in found for tree in block]
 
     def _draw(self, seed: int) -> Numbers:
         """Draw a tree's rows by their numbers, without replacement."""

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from featurewright.distributed.drawn import Numbers, row_chances
+from featurewright.distributed.units import compute_all
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,7 @@ class Partitions:
             call(columns, int(first), *settings)
             for columns, first in zip(self.columns, self.first[:-1], strict=True)
         ]
-        return list(dask.compute(*calls))
+        return compute_all(calls, "partition", lambda done: None)
 
     def pieces(self, numbers: Numbers) -> list[Any]:
         """Return the partitions' shares of some rows, by sorted numbers; not computed yet."""
@@ -104,7 +105,7 @@ class Partitions:
 
     def rows(self, numbers: Numbers) -> Columns:
         """Return some rows, by sorted numbers."""
-        return join_rows(dask.compute(*self.pieces(numbers)))
+        return join_rows(compute_all(self.pieces(numbers), "partition", lambda done: None))
 
 
 def delayed_parts(name: str, values: Any) -> list[Any]:
