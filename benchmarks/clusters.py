@@ -51,7 +51,7 @@ def overhead(rows: int, columns: int, trees: int, turns: int) -> dict[str, Any]:
     """Grow a forest in threads and in worker processes, in turns."""
     X, y = synthetic(rows, columns)
     found: dict[str, list[float]] = {"threads": [], "processes": [], "threads cpu": []}
-    found |= {"processes cpu": [], "compute": [], "n_tasks": [], "moved": []}
+    found |= {"processes cpu": [], "compute": [], "n_tasks": []}
     own = {"search": None, "random_state": 0, "n_jobs": WORKERS}
     probabilities = {}
     with cluster() as local, Client(local) as client:
@@ -79,7 +79,6 @@ def overhead(rows: int, columns: int, trees: int, turns: int) -> dict[str, Any]:
             ]
             found["compute"].append(sum(work))
             found["n_tasks"].append(len(stream.data))
-            found["moved"].append(sum(task["nbytes"] for task in stream.data))
     best = {name: float(np.median(values)) for name, values in found.items()}
     same = np.array_equal(*probabilities.values())
     return best | {
@@ -183,7 +182,7 @@ def page(found: dict[str, Any]) -> str:
             f"- Tasks: {one['n_tasks']:.0f}; workers computed for {one['compute']:.1f} s and were "
             f"idle for {100 * idle:.0f} % of their time.",
             f"- Sent to each worker: {one['table bytes'] / 1e6:.0f} MB; results: "
-            f"{one['moved'] / 1e6:.0f} MB.",
+            f"{one['model bytes'] / 1e6:.0f} MB in all.",
             "",
             "## A cost model",
             "",
