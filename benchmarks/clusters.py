@@ -24,7 +24,7 @@ import pandas as pd
 import psutil
 from data import synthetic
 from distributed import Client, LocalCluster, get_task_stream
-from pages import add_size_options, settle_page, settle_sizes, size_of, write_page
+from pages import add_size_options, command_of, settle_page, settle_sizes, size_of, write_page
 from runner import markdown_table, say
 
 from featurewright import AutoFeatures, ConstructiveForestClassifier
@@ -158,6 +158,19 @@ def cost(one: dict[str, Any], n_workers: int) -> dict[str, float]:
     }
 
 
+def circumstances() -> dict[str, Any]:
+    """Return the command, and how many others wanted the cores in the last minutes."""
+    return {"command": command_of(), "load": os.getloadavg()[1]}
+
+
+def told(one: dict[str, Any]) -> str:
+    """Say under which circumstances a part was measured."""
+    return (
+        f"Measured by `{one['command']}`; load of the machine at the end: {one['load']:.1f} "
+        f"processes on {os.cpu_count()} cores."
+    )
+
+
 def page(found: dict[str, Any]) -> str:
     """Write the results."""
     text = ["# Clusters", "", str(__doc__).split("\n\n", 1)[1].strip(), ""]
@@ -178,6 +191,8 @@ def page(found: dict[str, Any]) -> str:
             f"models are {'the same to the last bit' if one['same'] else 'NOT THE SAME'}.",
             "",
             markdown_table(["", "time", "processor time"], lines),
+            "",
+            told(one),
             "",
             f"- Tasks: {one['n_tasks']:.0f}; workers computed for {one['compute']:.1f} s and were "
             f"idle for {100 * idle:.0f} % of their time.",
@@ -231,7 +246,7 @@ def page(found: dict[str, Any]) -> str:
                 ],
             ),
             "",
-            f"Rows written: {one['written rows']:,}.",
+            f"Rows written: {one['written rows']:,}. {told(one)}",
             "",
         ]
     return "\n".join(text)
@@ -256,10 +271,10 @@ def main() -> None:
         found = json.loads(options.keep.read_text())
     shape = (200_000, 50, 200) if options.full else (20_000, 20, 50)
     if options.only != "large":
-        found["overhead"] = overhead(*shape, options.turns)
+        found["overhead"] = overhead(*shape, options.turns) | circumstances()
     if options.only != "overhead":
         with tempfile.TemporaryDirectory() as folder:
-            found["large"] = large(options.rows, Path(folder))
+            found["large"] = large(options.rows, Path(folder)) | circumstances()
     if options.keep is not None:
         options.keep.write_text(json.dumps(found))
     text = page(found)

@@ -101,6 +101,23 @@ def test_collections_do_not_wait_for_lost_workers(monkeypatch):
         units.compute_all(numbers, "nap", lambda done: cluster.scale(0))
 
 
+def test_parts_that_dask_joins_when_it_reads_one_column(frame, tmp_path):
+    # Of columns of text, the target is the smallest part, and Dask reads several files at once.
+    wide = frame.assign(**{f"text {k}": frame["colour"] * 20 for k in range(30)})
+    for k in range(6):
+        wide[k * 500 : (k + 1) * 500].to_parquet(tmp_path / f"{k}.parquet")
+    table = dd.read_parquet(tmp_path)
+    X = table[["a", "b", "colour"]]
+    partitions = Partitions(X, y=table["class"], groups=table["group"])
+    assert len(partitions) == N
+    numbers = np.array([3, 700, 2999])
+    rows = partitions.rows(numbers)
+    assert list(rows.X.columns) == ["a", "b", "colour"]
+    np.testing.assert_array_equal(rows.y, frame["class"].to_numpy()[numbers])
+    np.testing.assert_array_equal(rows.X["a"], frame["a"].to_numpy()[numbers])
+    np.testing.assert_array_equal(rows.groups, frame["group"].to_numpy()[numbers])
+
+
 def test_trees_see_rows_of_all_partitions(frame):
     model = ConstructiveForestClassifier(12, max_samples=400, random_state=0)
     model.fit(*columns(lazy(frame, 6), "class"))

@@ -326,7 +326,7 @@ class AutoFeatures(TakesCollections, TransformerMixin, BaseEstimator):
                 f"The search was cut short by time_budget={self.time_budget:g}: the result depends "
                 "on how fast this machine is. Allow more time, or use effort='quick'.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self._notify(
             {
