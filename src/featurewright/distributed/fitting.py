@@ -73,9 +73,11 @@ def fit(
     >>> from featurewright import ConstructiveBoostingRegressor
     >>> from featurewright.datasets import load_airfoil
     >>> from featurewright.distributed import fit
-    >>> table = dd.from_pandas(load_airfoil(as_frame=True).frame, npartitions=4)
-    >>> y = table.pop("sound_pressure")
-    >>> fit(ConstructiveBoostingRegressor(5), table, y, max_rows=300).drawn_.n_drawn
+    >>> X, y = (
+    ...     dd.from_pandas(own, npartitions=4)
+    ...     for own in load_airfoil(as_frame=True, return_X_y=True)
+    ... )
+    >>> fit(ConstructiveBoostingRegressor(5), X, y, max_rows=300).drawn_.n_drawn
     300
     """
     whole_number("max_rows", max_rows, 1)
