@@ -1,4 +1,4 @@
-"""Fits on worker processes beside threads, a table larger than the workers, and a cost model.
+"""Fits on worker processes beside threads, a large table in parts, and a cost model.
 
 The forest grows in two threads and in two worker processes of a Dask cluster on this machine, in
 turns. The table is made, written as Parquet, and read by two workers whose memory is limited.
@@ -24,7 +24,7 @@ import pandas as pd
 import psutil
 from data import synthetic
 from distributed import Client, LocalCluster, get_task_stream
-from pages import add_size_options, settle_page, settle_sizes, size_of, write_page
+from pages import add_size_options, command_of, settle_page, settle_sizes, size_of, write_page
 from runner import markdown_table, say
 
 from featurewright import AutoFeatures, ConstructiveForestClassifier
@@ -32,6 +32,7 @@ from featurewright.distributed import fit, warm_up
 
 WORKERS = 2
 LINK = 1.25e9  # bytes per second of a network of ten gigabits
+LIMIT = 2_000_000_000  # bytes of memory of a worker that reads the large table
 PART_ROWS = 250_000
 N_WORKERS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -42,7 +43,7 @@ def cpu_seconds() -> float:
     return times.user + times.system
 
 
-def cluster(memory: str = "auto") -> LocalCluster:
+def cluster(memory: str | int = "auto") -> LocalCluster:
     """Return worker processes with one thread each."""
     return LocalCluster(WORKERS, threads_per_worker=1, memory_limit=memory, dashboard_address=":0")
 
@@ -51,7 +52,7 @@ def overhead(rows: int, columns: int, trees: int, turns: int) -> dict[str, Any]:
     """Grow a forest in threads and in worker processes, in turns."""
     X, y = synthetic(rows, columns)
     found: dict[str, list[float]] = {"threads": [], "processes": [], "threads cpu": []}
-    found |= {"processes cpu": [], "compute": [], "n_tasks": [], "moved": []}
+    found |= {"processes cpu": [], "compute": [], "n_tasks": []}
     own = {"search": None, "random_state": 0, "n_jobs": WORKERS}
     probabilities = {}
     with cluster() as local, Client(local) as client:
@@ -79,7 +80,6 @@ def overhead(rows: int, columns: int, trees: int, turns: int) -> dict[str, Any]:
             ]
             found["compute"].append(sum(work))
             found["n_tasks"].append(len(stream.data))
-            found["moved"].append(sum(task["nbytes"] for task in stream.data))
     best = {name: float(np.median(values)) for name, values in found.items()}
     same = np.array_equal(*probabilities.values())
     return best | {
@@ -119,7 +119,7 @@ def large(rows: int, folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {"rows": rows}
     say(f"writing {rows:,} rows")
     found["bytes"] = write_parts(source, rows)
-    with cluster("2GB") as local, Client(local) as client:
+    with cluster(LIMIT) as local, Client(local) as client:
         warm_up(client)
         table = dd.read_parquet(source)
         y = table["y"]
@@ -159,6 +159,19 @@ def cost(one: dict[str, Any], n_workers: int) -> dict[str, float]:
     }
 
 
+def circumstances() -> dict[str, Any]:
+    """Return the command, and how many others wanted the cores in the last minutes."""
+    return {"command": command_of(), "load": os.getloadavg()[1]}
+
+
+def told(one: dict[str, Any]) -> str:
+    """Say under which circumstances a part was measured."""
+    return (
+        f"Measured by `{one['command']}`; load of the machine at the end: {one['load']:.1f} "
+        f"processes on {os.cpu_count()} cores."
+    )
+
+
 def page(found: dict[str, Any]) -> str:
     """Write the results."""
     text = ["# Clusters", "", str(__doc__).split("\n\n", 1)[1].strip(), ""]
@@ -180,10 +193,12 @@ def page(found: dict[str, Any]) -> str:
             "",
             markdown_table(["", "time", "processor time"], lines),
             "",
+            told(one),
+            "",
             f"- Tasks: {one['n_tasks']:.0f}; workers computed for {one['compute']:.1f} s and were "
             f"idle for {100 * idle:.0f} % of their time.",
             f"- Sent to each worker: {one['table bytes'] / 1e6:.0f} MB; results: "
-            f"{one['moved'] / 1e6:.0f} MB.",
+            f"{one['model bytes'] / 1e6:.0f} MB in all.",
             "",
             "## A cost model",
             "",
@@ -211,11 +226,13 @@ def page(found: dict[str, Any]) -> str:
         ]
     if (one := found.get("large")) is not None:
         proof = one["held out"]
+        more = "more" if one["bytes"] > WORKERS * LIMIT else "less"
         text += [
-            "## A table larger than the workers",
+            "## A table in parts",
             "",
             f"{one['rows']:,} rows × 20 columns in Parquet parts, {one['bytes'] / 1e9:.1f} GB as "
-            "pandas holds them; two workers with a limit of 2 GB each. `AutoFeatures(effort="
+            f"pandas holds them, {more} than two workers with a limit of {LIMIT / 1e9:.0f} GB each "
+            "may hold together. `AutoFeatures(effort="
             '"quick")` searches a sample of 20,000 rows, and is scored on '
             f"{proof['n_rows']:,.0f} rows of other parts: {proof['score']:.4f}, original columns "
             f"{proof['baseline']:.4f}.",
@@ -232,7 +249,7 @@ def page(found: dict[str, Any]) -> str:
                 ],
             ),
             "",
-            f"Rows written: {one['written rows']:,}.",
+            f"Rows written: {one['written rows']:,}. {told(one)}",
             "",
         ]
     return "\n".join(text)
@@ -244,7 +261,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_size_options(parser, "a small forest and two million rows", "the sizes of the page")
-    parser.add_argument("--only", choices=("overhead", "large"), help="one of the two parts")
+    parser.add_argument(
+        "--only", choices=("overhead", "large", "page"), help="a part, or kept figures"
+    )
     parser.add_argument("--rows", type=int, help="of the large table")
     parser.add_argument("--turns", type=int, help="of the forest")
     parser.add_argument("--keep", type=Path, help="keep figures here, and use those kept")
@@ -256,11 +275,11 @@ def main() -> None:
     if options.keep is not None and options.keep.exists():
         found = json.loads(options.keep.read_text())
     shape = (200_000, 50, 200) if options.full else (20_000, 20, 50)
-    if options.only != "large":
-        found["overhead"] = overhead(*shape, options.turns)
-    if options.only != "overhead":
+    if options.only in (None, "overhead"):
+        found["overhead"] = overhead(*shape, options.turns) | circumstances()
+    if options.only in (None, "large"):
         with tempfile.TemporaryDirectory() as folder:
-            found["large"] = large(options.rows, Path(folder))
+            found["large"] = large(options.rows, Path(folder)) | circumstances()
     if options.keep is not None:
         options.keep.write_text(json.dumps(found))
     text = page(found)

@@ -545,6 +545,21 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
             "{count} models compared",
         ),
     ),
+    "Clusters": (
+        Claim(
+            "distributed",
+            "A forest takes at most 1.25 times as long on two worker processes as in two threads",
+            r"processes take ([\d.]+) times the time of the threads and ([\d.]+) times",
+            lambda time, _: below(time, "1.255"),
+            "{1} times the time, {2} times the processor time",
+        ),
+        Claim(
+            "distributed",
+            "A forest grown on worker processes is the same to the last bit",
+            r"models are (the same to the last bit|NOT THE SAME)",
+            lambda words: HOLDS if words.startswith("the same") else FAILS,
+        ),
+    ),
 }
 HEAD = """# Results
 

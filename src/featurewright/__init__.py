@@ -6,7 +6,7 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from featurewright import datasets, metrics
+    from featurewright import datasets, distributed, metrics
     from featurewright.auto import AdditiveDisplay, AutoFeatures, FrontDisplay
     from featurewright.compilation import compile_all
     from featurewright.constructive import (
@@ -71,6 +71,7 @@ __all__ = [
     "RelationalFeatures",
     "compile_all",
     "datasets",
+    "distributed",
     "load",
     "metrics",
     "published",
@@ -109,6 +110,7 @@ _MODULES = {
     "RelationalFeatures": "relations",
     "compile_all": "compilation",
     "datasets": "",
+    "distributed": "",
     "load": "export",
     "metrics": "",
     "published": "publications",

@@ -40,13 +40,14 @@ PUBLIC = [
     "RelationalFeatures",
     "compile_all",
     "datasets",
+    "distributed",
     "load",
     "metrics",
     "published",
     "register_operator",
     "save",
 ]
-MODULES = ("datasets", "metrics")
+MODULES = ("datasets", "distributed", "metrics")
 PUBLIC_DATASETS = [
     "load_airfoil",
     "make_ringnorm",

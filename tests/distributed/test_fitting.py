@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
+
 import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import Client, LocalCluster
 from tests.distributed import models
+from tests.distributed.conftest import QUIET
 
 from featurewright import (
     AutoFeatures,
@@ -19,9 +23,10 @@ from featurewright import (
     ForestPathEncoder,
     RecursiveSelectiveTransformer,
 )
-from featurewright.distributed import fit
+from featurewright.distributed import fit, units
+from featurewright.distributed.drawn import row_chances
 from featurewright.distributed.fitting import draw_rows
-from featurewright.distributed.rows import Partitions, row_chances
+from featurewright.distributed.rows import Partitions
 
 N = 3_000
 
@@ -73,6 +78,44 @@ def test_partitions_do_not_matter(frame, make, target):
     np.testing.assert_array_equal(
         *(getattr(one, "toarray", lambda one=one: one)() for one in found)
     )
+
+
+def test_a_cluster_fits_and_computes_the_same(frame, processes):
+    X, y = columns(lazy(frame, 5), "class")
+    model = ConstructiveForestClassifier(4, max_samples=300, random_state=0)
+    expected = model.fit(X, y).predict_proba(X).compute()
+    with processes.as_current(), dask.config.set(scheduler=processes):
+        actual = model.fit(X, y).predict_proba(X).compute()
+    pd.testing.assert_frame_equal(actual, expected)
+
+
+def test_collections_do_not_wait_for_lost_workers(monkeypatch):
+    monkeypatch.setattr(units, "LOST_SECONDS", 0.5)
+    numbers = [dask.delayed(time.sleep)(0.05) for _ in range(50)]
+    with (
+        LocalCluster(1, threads_per_worker=1, processes=False, **QUIET) as cluster,
+        Client(cluster) as client,
+        dask.config.set(scheduler=client),
+        pytest.raises(RuntimeError, match=r"all workers .* lost after \d+ of 50 units"),
+    ):
+        units.compute_all(numbers, "nap", lambda done: cluster.scale(0))
+
+
+def test_parts_that_dask_joins_when_it_reads_one_column(frame, tmp_path):
+    # Of columns of text, the target is the smallest part, and Dask reads several files at once.
+    wide = frame.assign(**{f"text {k}": frame["colour"] * 20 for k in range(30)})
+    for k in range(6):
+        wide[k * 500 : (k + 1) * 500].to_parquet(tmp_path / f"{k}.parquet")
+    table = dd.read_parquet(tmp_path)
+    X = table[["a", "b", "colour"]]
+    partitions = Partitions(X, y=table["class"], groups=table["group"])
+    assert len(partitions) == N
+    numbers = np.array([3, 700, 2999])
+    rows = partitions.rows(numbers)
+    assert list(rows.X.columns) == ["a", "b", "colour"]
+    np.testing.assert_array_equal(rows.y, frame["class"].to_numpy()[numbers])
+    np.testing.assert_array_equal(rows.X["a"], frame["a"].to_numpy()[numbers])
+    np.testing.assert_array_equal(rows.groups, frame["group"].to_numpy()[numbers])
 
 
 def test_trees_see_rows_of_all_partitions(frame):

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from tests.distributed import models
 from tests.distributed.conftest import QUIET
 
-from featurewright import ConstructiveForestClassifier
+from featurewright import AutoFeatures, ConstructiveForestClassifier
 from featurewright.engine.threads import local_threads, moving_backend
 from featurewright.estimators.units import chosen_backend, run_units
 
@@ -53,6 +53,17 @@ def test_bits_are_the_same_on_one_worker(local):
                 assert models.learned(models.fit(name)) == found, name
 
 
+def test_a_search_is_the_same_on_a_cluster(threads):
+    X, y, _ = models.make_table()
+    search = AutoFeatures(effort="quick", methods=["batch", "forest"], random_state=0)
+    search.fit(X, y)
+    names, expected = list(search.get_feature_names_out()), search.transform(X)
+    with threads.as_current(), joblib.parallel_config("dask"):
+        search.fit(X, y)
+    assert list(search.get_feature_names_out()) == names
+    np.testing.assert_array_equal(search.transform(X), expected)
+
+
 def test_comparison_sees_a_difference(local):
     other = models.fit("forest", random_state=1)
     assert models.learned(other) != local["forest"]
@@ -69,8 +80,9 @@ def test_units_run_on_workers(processes, monkeypatch):
     )
     with processes.as_current(), joblib.parallel_config("dask"):
         models.fit("forest")
-    assert len(sent) == 40
-    assert {future.status for future in sent} == {"finished"}
+    grown = [future for future in sent if future.key.startswith("_compute")]
+    assert len(grown) == 40
+    assert {future.status for future in grown} == {"finished"}
 
 
 @pytest.mark.parametrize("backend", [None, "threading"])

@@ -420,7 +420,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 f"The search was cut short by time_budget={self.time_budget:g}: the result depends "
                 "on how fast this machine is. Allow more time, or use effort='quick'.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self._tell(unexpected(self))
         self._notify(

@@ -114,6 +114,29 @@ NewerLinks = Annotated[
 KeepAll = Annotated[bool, typer.Option("--keep-all", help="Carry all columns along.")]
 
 
+PARTS = "A table in parts"
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        help="Processes that compute parts side by side.",
+        min=1,
+        show_default="all cores",
+        metavar="N",
+        rich_help_panel=PARTS,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of a Dask scheduler whose workers compute the parts, instead of processes "
+        "here; they must see the files under the same names.",
+        metavar="ADDRESS",
+        rich_help_panel=PARTS,
+    ),
+]
+
+
 class Task(StrEnum):
     """What the target is taken for."""
 

@@ -1,9 +1,14 @@
-"""What a fit on a collection saw."""
+"""Which rows of a collection a fit sees: drawn by their numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
 
 MAX_ROWS = 100_000  # that are drawn where a method needs its rows in one place
 
@@ -30,3 +35,14 @@ class Drawn:
     n_drawn: int
     by: str
     held_out: Mapping[str, float] | None = None
+
+
+def row_chances(numbers: Numbers, seed: int) -> npt.NDArray[np.float64]:
+    """Return a number in [0, 1) for each row that depends on its number and the seed alone."""
+    # SplitMix64: one multiplication more than a good hash needs, and no state.
+    with np.errstate(over="ignore"):
+        bits = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15) * np.uint64(seed + 1)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        bits ^= bits >> np.uint64(31)
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -13,15 +13,14 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from featurewright.auto import AutoFeatures
-from featurewright.distributed.drawn import MAX_ROWS, Drawn
+from featurewright.distributed.drawn import MAX_ROWS, Drawn, Numbers, row_chances
 from featurewright.distributed.rows import (
     Columns,
-    Numbers,
     Partitions,
     group_chances,
     join_rows,
-    row_chances,
 )
+from featurewright.distributed.units import compute_all
 from featurewright.engine.forest import Forest
 from featurewright.estimators.ensembles import GrownEnsemble
 from featurewright.estimators.parameters import rows_or_share, whole_number
@@ -74,9 +73,11 @@ def fit(
     >>> from featurewright import ConstructiveBoostingRegressor
     >>> from featurewright.datasets import load_airfoil
     >>> from featurewright.distributed import fit
-    >>> table = dd.from_pandas(load_airfoil(as_frame=True).frame, npartitions=4)
-    >>> y = table.pop("sound_pressure")
-    >>> fit(ConstructiveBoostingRegressor(5), table, y, max_rows=300).drawn_.n_drawn
+    >>> X, y = (
+    ...     dd.from_pandas(own, npartitions=4)
+    ...     for own in load_airfoil(as_frame=True, return_X_y=True)
+    ... )
+    >>> fit(ConstructiveBoostingRegressor(5), X, y, max_rows=300).drawn_.n_drawn
     300
     """
     whole_number("max_rows", max_rows, 1)
@@ -311,9 +312,12 @@ class _Grower:
             numbers = np.unique(np.concatenate(drawn))
             places = [np.searchsorted(numbers, rows) for rows in drawn]
             blocks.append(grow(sent, self.partitions.pieces(numbers), places, own))
-        trees = [tree for block in dask.compute(*blocks) for tree in block]
-        on_done(len(trees))
-        return trees
+        found = compute_all(
+            blocks,
+            f"block of {size} trees",
+            lambda done: on_done(min(done * size, len(seeds))),
+        )
+        return [tree for block in found for tree in block]
 
     def _draw(self, seed: int) -> Numbers:
         """Draw a tree's rows by their numbers, without replacement."""

@@ -18,7 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-Numbers = npt.NDArray[np.int64]
+from featurewright.distributed.drawn import Numbers, row_chances
+from featurewright.distributed.units import compute_all
+
+_PREFIX = "featurewright: "  # of columns that are joined to a table for a while
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,22 +55,12 @@ class Partitions:
     """
 
     def __init__(self, X: Any, **others: Any) -> None:
-        parts = {"X": delayed_parts("X", X)}
-        for name, values in others.items():
-            parts[name] = [None] * len(parts["X"])
-            if values is not None:
-                parts[name] = delayed_parts(name, values)
-            if len(parts[name]) != len(parts["X"]):
-                raise ValueError(
-                    f"{name} has {len(parts[name])} partitions, but X has {len(parts['X'])}: take "
-                    "both from one collection, or repartition one of them."
-                )
-        build = dask.delayed(Columns)
-        self.columns = [
-            build(**dict(zip(parts, own, strict=True))) for own in zip(*parts.values(), strict=True)
-        ]
-        self.has_groups = others.get("groups") is not None
-        self.lengths = self._count(X)
+        given = {"X": X} | {name: own for name, own in others.items() if own is not None}
+        for name, values in given.items():
+            _check_collection(name, values, _n_partitions(X))
+        self.has_groups = "groups" in given
+        self.columns = _joint_parts(given)
+        self.lengths = np.array(self.map(_n_rows), np.int64)
         self.first = np.concatenate([[0], np.cumsum(self.lengths)])
         if not len(self):
             raise ValueError("X has no row, but at least 1 is needed: pass a collection with rows.")
@@ -75,22 +68,18 @@ class Partitions:
     def __len__(self) -> int:
         return int(self.first[-1])
 
-    def _count(self, X: Any) -> Numbers:
-        """Return the number of rows of each partition."""
-        if isinstance(X, dd.DataFrame):  # reads no column, where the format allows
-            return np.asarray(X.index.map_partitions(len, meta=("length", int)).compute(), np.int64)
-        if not np.isnan(X.chunks[0]).any():
-            return np.array(X.chunks[0], np.int64)
-        return np.array(dask.compute(*map(dask.delayed(_n_rows), self.columns)), np.int64)
-
     def map(self, function: Any, *settings: Any) -> list[Any]:
-        """Return what a function of a partition, its first row's number and settings computes."""
+        """Return what a function of a partition, its first row's number and settings computes.
+
+        Without numbers, as long as those of the rows are not known.
+        """
         call = dask.delayed(function, traverse=False)
+        first = getattr(self, "first", None)
         calls = [
-            call(columns, int(first), *settings)
-            for columns, first in zip(self.columns, self.first[:-1], strict=True)
+            call(columns, *(() if first is None else (int(first[k]),)), *settings)
+            for k, columns in enumerate(self.columns)
         ]
-        return list(dask.compute(*calls))
+        return compute_all(calls, "partition", lambda done: None)
 
     def pieces(self, numbers: Numbers) -> list[Any]:
         """Return the partitions' shares of some rows, by sorted numbers; not computed yet."""
@@ -104,38 +93,63 @@ class Partitions:
 
     def rows(self, numbers: Numbers) -> Columns:
         """Return some rows, by sorted numbers."""
-        return join_rows(dask.compute(*self.pieces(numbers)))
+        return join_rows(compute_all(self.pieces(numbers), "partition", lambda done: None))
 
 
-def delayed_parts(name: str, values: Any) -> list[Any]:
-    """Return the partitions of a collection as delayed values."""
+def _check_collection(name: str, values: Any, n_partitions: int) -> None:
+    """Refuse what is no collection, or has other partitions than the table."""
+    if not isinstance(values, da.Array | dd.DataFrame | dd.Series):
+        raise TypeError(
+            f"{name} is a {type(values).__name__}, but X is a Dask collection: pass {name} as a "
+            "Dask Series or Array with the partitions of X, such as a column of the same frame."
+        )
+    if _n_partitions(values) != n_partitions:
+        raise ValueError(
+            f"{name} has {_n_partitions(values)} partitions, but X has {n_partitions}: take both "
+            "from one collection, or repartition one of them."
+        )
+
+
+def _n_partitions(values: Any) -> int:
+    """Return the number of partitions of a collection, or of blocks of rows."""
+    return int(values.numblocks[0] if isinstance(values, da.Array) else values.npartitions)
+
+
+def _joint_parts(given: dict[str, Any]) -> list[Any]:
+    """Return the partitions of a table together with what belongs to it, as delayed values."""
+    others = [name for name in given if name != "X"]
+    build = dask.delayed(Columns)
+    series = all(isinstance(given[name], dd.Series) for name in others)
+    if isinstance(given["X"], dd.DataFrame) and series:
+        # As one frame: Dask may join the partitions of a few columns when it reads them.
+        frame = given["X"].assign(**{f"{_PREFIX}{name}": given[name] for name in others})
+        split = dask.delayed(_split)
+        return [split(part, others) for part in frame.to_delayed()]
+    parts = {name: _plain_parts(values) for name, values in given.items()}
+    return [
+        build(**dict(zip(parts, own, strict=True))) for own in zip(*parts.values(), strict=True)
+    ]
+
+
+def _plain_parts(values: Any) -> list[Any]:
+    """Return the partitions of a collection as they are."""
     if isinstance(values, da.Array):
-        if values.ndim > 1:
-            values = values.rechunk(dict.fromkeys(range(1, values.ndim), -1))
-        return list(values.to_delayed().ravel())
-    if isinstance(values, dd.DataFrame | dd.Series):
-        return list(values.to_delayed())
-    raise TypeError(
-        f"{name} is a {type(values).__name__}, but X is a Dask collection: pass {name} as a Dask "
-        "Series or Array with the partitions of X, such as a column of the same frame."
-    )
+        whole = values.rechunk(dict.fromkeys(range(1, values.ndim), -1))
+        return list(whole.to_delayed().ravel())
+    return list(values.to_delayed(optimize_graph=False))
+
+
+def _split(frame: pd.DataFrame, others: list[str]) -> Columns:
+    """Take a table and what belongs to it apart."""
+    names = {name: f"{_PREFIX}{name}" for name in others}
+    table = frame.drop(columns=list(names.values()))
+    return Columns(table, **{name: frame[column] for name, column in names.items()})
 
 
 def join_rows(parts: Iterable[Columns]) -> Columns:
     """Return the rows of several parts, one after the other."""
     fields = zip(*(vars(part).values() for part in parts), strict=True)
     return Columns(*(_join(field) for field in fields))
-
-
-def row_chances(numbers: Numbers, seed: int) -> npt.NDArray[np.float64]:
-    """Return a number in [0, 1) for each row that depends on its number and the seed alone."""
-    # SplitMix64: one multiplication more than a good hash needs, and no state.
-    with np.errstate(over="ignore"):
-        bits = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15) * np.uint64(seed + 1)
-        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        bits ^= bits >> np.uint64(31)
-    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def group_chances(groups: Any, seed: int) -> npt.NDArray[np.float64]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+import dask
+from dask.base import get_scheduler
 from distributed import CancelledError, Client, Event, Future, KilledWorker, get_worker, wait
 from joblib import parallel_config
 
@@ -84,6 +86,48 @@ def some_worker(client: Client) -> Iterator[None]:
     finally:
         if client.status == "running":
             Event(name, client=client).set()
+
+
+def compute_all(delayed: Sequence[Any], what: str, on_done: Callable[[int], None]) -> list[Any]:
+    """Compute delayed values where Dask is set to, and never wait for workers that are gone.
+
+    Parameters
+    ----------
+    delayed : sequence of Delayed
+        Values that Dask can compute again, should a worker be lost.
+    what : str
+        What one of them is, for messages.
+    on_done : callable
+        Called with the number of values that are there.
+    """
+    client = getattr(get_scheduler(), "__self__", None)
+    if not isinstance(client, Client):
+        found = list(dask.compute(*delayed))
+        on_done(len(found))
+        return found
+    with some_worker(client):
+        check_workers(client)
+        futures = client.compute(list(delayed))
+    last_seen = time.monotonic()
+    try:
+        while waiting := [future for future in futures if not future.done()]:
+            on_done(len(futures) - len(waiting))
+            with suppress(TimeoutError, CancelledError):
+                wait(waiting, timeout=_POLL_SECONDS, return_when="FIRST_COMPLETED")
+            if client.nthreads():
+                last_seen = time.monotonic()
+            elif time.monotonic() - last_seen > LOST_SECONDS:
+                raise RuntimeError(
+                    f"all workers of the cluster were lost after {len(futures) - len(waiting)} of "
+                    f"{len(futures)} units (a {what} each) and none came back in "
+                    f"{LOST_SECONDS:g} s; start workers and fit again."
+                )
+        on_done(len(futures))
+        return client.gather(futures)
+    except BaseException:
+        if client.status == "running":
+            client.cancel(futures, force=True)
+        raise
 
 
 class _Run:

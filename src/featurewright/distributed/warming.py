@@ -34,7 +34,7 @@ def warm_up(client: Client, *, verbose: int = 0) -> float:
     --------
     >>> from distributed import Client
     >>> from featurewright.distributed import warm_up
-    >>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
+    >>> with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
     ...     seconds = warm_up(client)
     >>> seconds > 0
     True

@@ -308,11 +308,12 @@ def grow_until_halted(
     n_jobs: int | None,
     halt: Halt,
     on_done: Callable[[int], None] | None = None,
+    buffer_pool: BufferPool | None = None,
 ) -> Grown:
     """Grow one tree for each seed, as far as the deadline allows."""
     order = order_rows(job.target)
     draws = len(order) if n_draws is None else n_draws
-    buffer_pool = BufferPool(len(order))
+    buffer_pool = buffer_pool or BufferPool(len(order))
 
     def task(seed: int) -> tuple[Forest, bool]:
         sample = draw_sample(order, draws, seed, bootstrap=bootstrap)
@@ -363,17 +364,20 @@ class TreeBlocks:
     ) -> None:
         self.job, self.compiled = job, compiled
         self.n_draws, self.bootstrap = n_draws, bootstrap
+        self.buffer_pool: BufferPool | None = None  # of the process that grows the trees
 
     def __getstate__(self) -> dict[str, Any]:
         nothing = np.empty((0, 0), np.float32)
         no_users = UserFunctions(np.empty(0, np.int64), np.empty(0, np.int64))
-        return {**vars(self), "job": replace(self.job, columns=nothing, users=no_users)}
+        job = replace(self.job, columns=nothing, users=no_users)
+        return {**vars(self), "job": job, "buffer_pool": None}  # a worker may send it on
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         matrix = np.asarray(self.job.matrix)
         columns, users = np.ascontiguousarray(matrix.T), self.compiled.functions(np.float32)
         self.job = replace(self.job, matrix=matrix, columns=columns, users=users)
+        self.buffer_pool = BufferPool(len(order_rows(self.job.target)))
 
     def grow(self, seeds: list[int], seconds: float | None) -> Grown:
         """Grow the trees of some seeds in this thread."""
@@ -384,4 +388,5 @@ class TreeBlocks:
             bootstrap=self.bootstrap,
             n_jobs=1,
             halt=Halt(seconds),
+            buffer_pool=self.buffer_pool,
         )

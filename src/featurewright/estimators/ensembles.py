@@ -242,7 +242,7 @@ class GrownEnsemble(ConstructiveLearner):
         if not seen.any():
             warnings.warn(
                 "every tree saw every row, so oob_score_ is not defined; grow more trees.",
-                stacklevel=3,
+                stacklevel=4,
             )
         sums[seen] /= counts[seen, None]
         return sums, seen

@@ -214,7 +214,7 @@ class FCTree(GrownEnsemble):
             warnings.warn(
                 f"max_time={self.max_time:g} was over before the root was split, so there are no "
                 "features and all rows are predicted alike; allow more time.",
-                stacklevel=4,
+                stacklevel=5,
             )
         return trees
 

@@ -414,7 +414,7 @@ def _warn_without_rows() -> None:
     """Warn that no row was left out."""
     warnings.warn(
         "every member saw every row, so oob_score_ is not defined; train more members.",
-        stacklevel=5,
+        stacklevel=6,
     )
 
 

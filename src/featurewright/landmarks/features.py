@@ -159,7 +159,7 @@ class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator
                 f"n_landmarks={self.n_landmarks} is more than the {len(rows)} rows to choose from: "
                 "all of them are landmarks; set n_landmarks to at most their number.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         codes = None
         if self.landmarks == "class":

@@ -171,7 +171,7 @@ def _warn_of_text(schema: Schema, n_rows: int) -> None:
                 "say nothing about new rows: leave it out, or turn text into numbers first, such "
                 "as with scikit-learn's TfidfVectorizer.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 

@@ -216,20 +216,21 @@ def fit(
         training_table,
         watching,
     )
+    from featurewright.cli.folders import open_one_or_parts, tell_parts
     from featurewright.cli.kinds import NULLS
     from featurewright.cli.links import make_links, parse_links
     from featurewright.cli.memory import check_memory
     from featurewright.cli.sinks import write_text
-    from featurewright.cli.sources import open_table
 
     outputs = _outputs(table, out, report, sql)
     tried = _methods(methods)
     _check_scoring(scoring)
     linked = parse_links(link or (), as_of, order_by)
     console = error_console()
-    source = open_table(table, delimiter=delimiter, header=not no_header)
+    source = open_one_or_parts(table, delimiter=delimiter, header=not no_header)
     frame, notices = read_table(source, max_rows, seed, null)
     if not quiet:
+        tell_parts(source, console)
         tell_encoding(source, console)
     _check_header(frame.columns, target, no_header)
     training = training_table(
