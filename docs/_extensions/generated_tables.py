@@ -93,16 +93,17 @@ def _default(value: Any) -> str:
 def history_rows(path: Path) -> Iterator[str]:
     """Yield one row of HTML for each ratio of the speed programs, with its course over time."""
     runs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    courses: dict[tuple[str, str, str], list[tuple[str, float]]] = {}
+    courses: dict[tuple[str, str, str, str], list[tuple[str, float]]] = {}
     for run in runs:
         for work, ratio in run["ratios"].items():
-            course = courses.setdefault((run["program"], work, run["size"]), [])
+            better = "larger" if work in run["larger_is_better"] else "smaller"
+            course = courses.setdefault((run["program"], work, run["size"], better), [])
             course.append((f"{run['date']}, {run['commit']}", ratio))
-    heads = ("program", "work", "size", "runs", "first", "last", "course")
+    heads = ("program", "work", "size", "better", "runs", "first", "last", "course")
     yield "<tr>" + "".join(f"<th>{head}</th>" for head in heads) + "</tr>"
-    for (program, work, size), course in courses.items():
+    for described, course in courses.items():
         values = [ratio for _, ratio in course]
-        cells = [program, work, size, str(len(values)), f"{values[0]:.3g}", f"{values[-1]:.3g}"]
+        cells = [*described, str(len(values)), f"{values[0]:.3g}", f"{values[-1]:.3g}"]
         drawn = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         yield f"<tr>{drawn}<td>{_course(course)}</td></tr>"
 
