@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -31,7 +31,13 @@ def commit() -> str:
         return ""
 
 
-def record(program: str, size: str, ratios: Mapping[str, float], path: Path = HISTORY) -> None:
+def record(
+    program: str,
+    size: str,
+    ratios: Mapping[str, float],
+    larger_is_better: Sequence[str] = (),
+    path: Path = HISTORY,
+) -> None:
     """Append a run.
 
     Parameters
@@ -41,7 +47,9 @@ def record(program: str, size: str, ratios: Mapping[str, float], path: Path = HI
     size : str
         "quick", "full" or "custom".
     ratios : mapping
-        What was measured: our time over theirs, or the reverse where the bar is a least number.
+        What was measured: our time over theirs, except where larger is better.
+    larger_is_better : sequence of str
+        The keys of ratios that are the reverse.
     path : Path
         The file.
     """
@@ -51,6 +59,7 @@ def record(program: str, size: str, ratios: Mapping[str, float], path: Path = HI
         "machine": machine(),
         "program": program,
         "size": size,
+        "larger_is_better": list(larger_is_better),
         "ratios": {work: round(number, 4) for work, number in ratios.items()},
     }
     with path.open("a", encoding="utf-8") as file:

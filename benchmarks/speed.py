@@ -234,7 +234,8 @@ def finish_lines(
     write_page(options.write, text, options.size)
     ratios = {line.work: line.number for line in lines if line.unit == "×"}
     if ratios:
-        record(title, options.size, ratios)
+        reverse = [line.work for line in lines if line.work in ratios and line.at_least]
+        record(title, options.size, ratios, reverse)
     if not lines:
         say("Nothing could be measured.")
     sys.exit(bool(options.check and (missed or not lines)))

@@ -31,7 +31,7 @@ extensions = [
     "generated_tables",
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
-exclude_patterns = ["_build", "checks", "examples", "tutorial", "guide.md", "**/GALLERY_HEADER.rst"]
+exclude_patterns = ["_build", "checks", "examples", "tutorial", "**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 
 # Prose. Headings get anchors as on GitHub, so that links of the source files work in both places.

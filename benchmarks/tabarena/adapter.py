@@ -2,8 +2,8 @@
 
 TabArena runs a system as a subclass of its ``AbstractExecModel``: it hands over data frames that
 are cleaned already, asks for ``_fit``, ``_predict`` and ``_predict_proba``, and takes the times.
-Where TabArena is not installed, a stand-in with the same calls takes its place, so that the adapter
-can be tried: ``python benchmarks/tabarena/adapter.py``.
+Where TabArena is not installed, a stand-in with the same calls takes its place, so that the
+adapter can be tried: ``python benchmarks/tabarena/adapter.py``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -89,16 +93,17 @@ def _default(value: Any) -> str:
 def history_rows(path: Path) -> Iterator[str]:
     """Yield one row of HTML for each ratio of the speed programs, with its course over time."""
     runs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    courses: dict[tuple[str, str, str], list[tuple[str, float]]] = {}
+    courses: dict[tuple[str, str, str, str], list[tuple[str, float]]] = {}
     for run in runs:
         for work, ratio in run["ratios"].items():
-            course = courses.setdefault((run["program"], work, run["size"]), [])
+            better = "larger" if work in run["larger_is_better"] else "smaller"
+            course = courses.setdefault((run["program"], work, run["size"], better), [])
             course.append((f"{run['date']}, {run['commit']}", ratio))
-    heads = ("program", "work", "size", "runs", "first", "last", "course")
+    heads = ("program", "work", "size", "better", "runs", "first", "last", "course")
     yield "<tr>" + "".join(f"<th>{head}</th>" for head in heads) + "</tr>"
-    for (program, work, size), course in courses.items():
+    for described, course in courses.items():
         values = [ratio for _, ratio in course]
-        cells = [program, work, size, str(len(values)), f"{values[0]:.3g}", f"{values[-1]:.3g}"]
+        cells = [*described, str(len(values)), f"{values[0]:.3g}", f"{values[-1]:.3g}"]
         drawn = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         yield f"<tr>{drawn}<td>{_course(course)}</td></tr>"
 
@@ -131,6 +136,51 @@ class BenchHistory(SphinxDirective):
         return [nodes.raw("", f'<table class="table">{rows}</table>', format="html")]
 
 
+def run_commands(commands: list[str]) -> Iterator[tuple[str, str]]:
+    """Run commands one after the other beside a table `sounds.csv`; yield each with its output."""
+    from featurewright.datasets import load_airfoil
+
+    X, y = load_airfoil(return_X_y=True, as_frame=True)
+    settings = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+    settings["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{settings['PATH']}"
+    with tempfile.TemporaryDirectory() as folder:
+        X.assign(sound=y).to_csv(Path(folder) / "sounds.csv", index=False)
+        for command in commands:
+            if command.startswith("#"):
+                yield command, ""
+                continue
+            done = subprocess.run(
+                command,
+                shell=True,
+                cwd=folder,
+                env=settings,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode:
+                raise RuntimeError(f"{command} failed: {done.stderr}")
+            yield command, done.stdout.rstrip()
+
+
+class CommandOutput(SphinxDirective):
+    """Commands, one in each line, with what they print; lines that begin with # are prose."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return a block for each command."""
+        shown: list[nodes.Node] = []
+        for command, output in run_commands(list(self.content)):
+            text = f"$ {command}\n{output}".rstrip()
+            shown += (
+                self.parse_text_to_nodes(command.removeprefix("# "))
+                if command.startswith("#")
+                else [nodes.literal_block(text, text, language="text")]
+            )
+        return shown
+
+
 class OperatorTable(SphinxDirective):
     """The table of operators."""
 
@@ -149,6 +199,7 @@ class CommandReference(SphinxDirective):
 
 def setup(app: Any) -> dict[str, bool]:
     """Register the directives."""
+    app.add_directive("command-output", CommandOutput)
     app.add_directive("bench-history", BenchHistory)
     app.add_directive("operator-table", OperatorTable)
     app.add_directive("command-reference", CommandReference)

@@ -373,8 +373,8 @@ class ForestPathEncoder(GrownEnsemble):
 
         Computed from the leaves that rows reach, without the encoding: `encode` and `n_hash` do not
         matter. The method itself can be the kernel of a support vector machine; to validate
-        one by folds, fit the encoder inside each fold (the guide has the recipe), since the kernel
-        of an encoder that was fitted on all rows knows the held-out ones.
+        one by folds, fit the encoder inside each fold (the page on forest paths has the recipe),
+        since the kernel of an encoder that was fitted on all rows knows the held-out ones.
 
         Parameters
         ----------
