@@ -18,6 +18,7 @@ PARTS = {
     "growth": ("speed_growth.py",),
     "paths": ("speed_paths.py",),
     "landmarks": ("speed_landmarks.py",),
+    "relations": ("speed_relations.py",),
     "peers": ("speed_peers.py",),
 }
 

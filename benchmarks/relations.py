@@ -30,6 +30,8 @@ from featurewright import Link, RelationalFeatures
 WRITE = PAGES / "relations.md"
 N_FEATURES = 50
 SEEDS = (0, 1, 2)
+N_DELAYED = 3  # copies of training rows that see less, where test rows do
+MAX_DELAY = 5 * 365.0  # days
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,9 @@ class Task:
         Settings of LightGBM.
     newer : callable
         The linked tables that test rows see, where they are not those of the fit.
+    known_until : datetime or None
+        After which test rows see nothing, so that what they see is older than what training rows
+        saw.
     """
 
     title: str
@@ -64,6 +69,7 @@ class Task:
     measure: str
     settings: dict[str, Any]
     newer: Callable[[], dict[str, pl.DataFrame]] = dict
+    known_until: Any = None
 
 
 def formula_one(name: str, published: bool) -> Task:
@@ -79,15 +85,16 @@ def formula_one(name: str, published: bool) -> Task:
         return {one: rows.filter(pl.col("date") < first) for one, rows in tables.items()}
 
     protocol = "published protocol" if published else "live"
-    newer = cut if published else dict
+    newer, known = (cut, first) if published else (dict, None)
     if name == "dnf":
         objective = {"objective": "binary"}
         title = f"f1, retirement, {protocol}"
-        return Task(title, table, links, "as_of", roc_auc_score, "AUC", objective, newer)
+        score, measure = roc_auc_score, "AUC"
+        return Task(title, table, links, "as_of", score, measure, objective, newer, known)
     objective = {"objective": "l1"}
     title = f"f1, finishing position, {protocol}"
-    error = mean_absolute_error
-    return Task(title, table, links, "as_of", error, "mean absolute error", objective, newer)
+    score, measure = mean_absolute_error, "mean absolute error"
+    return Task(title, table, links, "as_of", score, measure, objective, newer, known)
 
 
 def retail() -> Task:
@@ -117,8 +124,50 @@ def air() -> Task:
     )
 
 
+def delay_rows(train: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """Return training rows several times: as they are, and as they would look with old data.
+
+    Without these a model trusts what it sees as if it were new.
+    """
+    rng = np.random.default_rng(seed)
+    copies = [train.with_columns(seen=pl.col("as_of"))]
+    for _ in range(N_DELAYED):
+        days = pl.Series(rng.uniform(0.0, MAX_DELAY, len(train)))
+        late = pl.col("as_of") - pl.duration(microseconds=(days * 86_400e6).cast(pl.Int64))
+        copies.append(train.with_columns(seen=late))
+    return pl.concat(copies)
+
+
+def run_delayed(task: Task, seed: int) -> tuple[float, float, RelationalFeatures]:
+    """Return what `run` does, for test rows whose data ends before their time."""
+    is_test = pl.col("split") == "test"
+    train, test = task.table.filter(~is_test), task.table.filter(is_test)
+    train = delay_rows(train, seed)
+    test = test.with_columns(seen=pl.min_horizontal("as_of", pl.lit(task.known_until)))
+    age = (pl.col("as_of") - pl.col("seen")).dt.total_seconds() / 86_400.0
+    train, test = train.with_columns(age=age), test.with_columns(age=age)
+    classes = task.settings.get("objective") == "binary"
+    y = train["target"].to_numpy()
+    found = RelationalFeatures(
+        task.links, as_of="seen", n_features_out=N_FEATURES, random_state=seed
+    )
+    started = time.perf_counter()
+    columns = found.fit_transform(train.drop("target", "split"), y.astype(int) if classes else y)
+    seconds = time.perf_counter() - started
+    rows = found.transform(test.drop("target", "split"), links=task.newer())
+    names = list(found.get_feature_names_out())
+    # Drivers and dates of the test are not those of the training.
+    kept = [at for at, name in enumerate(names) if name not in ("driverId", "as_of", "seen")]
+    learner = lgb.LGBMClassifier if classes else lgb.LGBMRegressor
+    model = learner(verbose=-1, n_jobs=1, random_state=seed, **task.settings)
+    guess = model.fit(columns[:, kept], y).booster_.predict(rows[:, kept])
+    return float(task.score(test["target"].to_numpy(), guess)), seconds, found
+
+
 def run(task: Task, seed: int, linked: bool) -> tuple[float, float, RelationalFeatures]:
     """Return the score on test rows, the seconds of finding features, and these."""
+    if linked and task.known_until is not None:
+        return run_delayed(task, seed)
     is_test = pl.col("split") == "test"
     train, test = task.table.filter(~is_test), task.table.filter(is_test)
     classes = task.settings.get("objective") == "binary"
@@ -203,6 +252,11 @@ rows before the test dates, scored on the rows after them; mean and standard dev
 {len(SEEDS)} seeds. Of commit {commit}.
 
 {markdown_table(head, rows)}
+
+Under the published protocol test rows see what is up to years old. Features are those of the last
+day that is known; training rows come {N_DELAYED} times more, as they would look with data that is
+up to {MAX_DELAY / 365:.0f} years old, and the age of the data is a column; drivers and dates
+themselves are none. This was chosen on the validation rows.
 
 Published figures of RelBench's test rows (published protocol): retirement AUC .726 by relational
 deep learning and .698 with the features of a human expert; finishing position, mean absolute error

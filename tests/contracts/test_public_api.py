@@ -50,6 +50,7 @@ MODULES = ("datasets", "metrics")
 PUBLIC_DATASETS = [
     "load_airfoil",
     "make_ringnorm",
+    "make_shop",
     "make_sin_inverse",
     "make_twonorm",
     "make_unit_square",

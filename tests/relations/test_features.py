@@ -208,6 +208,48 @@ def test_look_ups_and_nested_links() -> None:
     assert str(found.features_[0]) == "sum(orders.sum(lines.units))"
 
 
+def test_several_labels_and_several_classes() -> None:
+    customers, orders, y = shop()
+    rng = np.random.default_rng(0)
+    district = rng.integers(0, 5, len(y))
+    customers = customers.with_columns(district=pl.Series(district).cast(str))
+    labels = np.column_stack([y, district == 2, rng.integers(0, 2, len(y))])
+    classes = np.where(y, "much", np.where(district == 2, "two", "other"))
+    links = [
+        Link(orders, on="customer", time="date", name="orders"),
+        Link.history(on="district", time="now", target_delay=0.0),
+    ]
+    for target in (labels, classes):
+        model = RelationalFeatures(links, as_of="now", random_state=0).fit(customers, target)
+        found = list(map(str, model.features_))
+        assert any("orders.amount" in name for name in found)
+        assert any("history.target" in name for name in found)
+    group = RelationalFeatures([Link.group(on="district")], random_state=0)
+    group.fit(customers, labels)
+    names = list(group.get_feature_names_out())
+    assert names[-3:] == [f"mean(target {k}, same district)" for k in range(3)]
+    assert group.transform(customers)[:, -2] == pytest.approx(
+        (district == 2).astype(float), abs=0.1
+    )
+
+
+def test_order_of_aggregates() -> None:
+    rng = np.random.default_rng(0)
+    lines = pl.DataFrame({"order": rng.integers(0, 900, 3000), "units": rng.exponential(1, 3000)})
+    orders = pl.DataFrame({"customer": np.arange(900) % 90, "order": np.arange(900)})
+    nested = [Link(lines, on="order", name="lines")]
+    link = Link(orders, on="customer", name="orders", links=nested)
+    customers = pl.DataFrame({"customer": np.arange(90)})
+    units = orders.join(lines, on="order").group_by("customer").agg(pl.col("units").sum())
+    y = customers.join(units, on="customer", how="left")["units"].to_numpy()
+    found = {
+        order: RelationalFeatures([link], max_order=order, random_state=0).fit(customers, y)
+        for order in (1, 2)
+    }
+    assert not any("lines" in str(feature) for feature in found[1].features_)
+    assert str(found[2].features_[0]) == "sum(orders.sum(lines.units))"
+
+
 def test_nothing_is_kept_for_noise() -> None:
     kept = []
     for seed in range(10):

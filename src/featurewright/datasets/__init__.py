@@ -8,10 +8,12 @@ from featurewright.datasets.artificial import (
     make_unit_square,
     make_waveform,
 )
+from featurewright.datasets.relational import make_shop
 
 __all__ = [
     "load_airfoil",
     "make_ringnorm",
+    "make_shop",
     "make_sin_inverse",
     "make_twonorm",
     "make_unit_square",

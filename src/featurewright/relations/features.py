@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import narwhals as nw
@@ -78,7 +78,7 @@ from featurewright.tables import (
 
 _N_FOLDS = 5  # of the targets of groups
 _SCREEN_ROWS = 4_000  # rows that candidates are compared on, half of them to learn from
-_MAX_ROWS = 50_000  # rows that the better ones are ordered on
+_MAX_ROWS = 10_000  # rows that the better ones are ordered on
 _N_REFINED = 20  # candidates that variants are made of
 _SIMPLICITY = 0.8  # what a feature must explain of what one explains that is a part longer
 _POOL = 4  # candidates that are ordered, for each feature asked for
@@ -584,7 +584,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         found += score(_some(list(dict.fromkeys(variants)), room, rng))
         least = least_worth(len(found), int(np.count_nonzero(~learning)))
         good = [one for one in _best(found) if one.worth > least]
-        return self._order(good[: _POOL * self.n_features_out], target, known, seen)
+        return self._order(_in_turns(good)[: _POOL * self.n_features_out], target, known, seen)
 
     def _order(
         self, good: list[_Found], target: Numbers, known: Numbers, seen: dict[int, SeenRows]
@@ -594,7 +594,9 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             return []
         step = max(1, -(-len(target) // _MAX_ROWS))
         rows = np.arange(0, len(target), step)
-        columns = _compute(good, self._sources, {at: s.take(rows) for at, s in seen.items()})
+        alone = {at: s.take(rows).alone(self._sources[at].rows) for at, s in seen.items()}
+        sources = [replace(source, linked=alone[at][0]) for at, source in enumerate(self._sources)]
+        columns = _compute(good, sources, {at: s for at, (_, s) in alone.items()})
         pool = np.column_stack([explained(column, target[rows]) for column in columns.T])
         simple = np.array([_SIMPLICITY ** (one.feature.size - 1) for one in good])
         order, _ = pursue(known[rows], pool, target[rows], self.n_features_out, simple)
@@ -736,6 +738,16 @@ def _filled(columns: Numbers) -> Numbers:
 def _best(found: Sequence[_Found]) -> list[_Found]:
     """Return candidates in order of their worth."""
     return sorted(found, key=lambda one: -one.worth)
+
+
+def _in_turns(found: Sequence[_Found]) -> list[_Found]:
+    """Return candidates so that links take turns: many of one link leave room for others."""
+    turns: dict[int, int] = {}
+    keyed: list[tuple[int, int, _Found]] = []
+    for one in found:
+        turns[one.source] = turns.get(one.source, -1) + 1
+        keyed.append((turns[one.source], len(keyed), one))
+    return [one for *_, one in sorted(keyed, key=lambda item: item[:2])]
 
 
 def _some(candidates: list[Any], most: int, rng: Any) -> list[Any]:

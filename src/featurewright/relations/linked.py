@@ -299,7 +299,27 @@ def encode_columns(frame: nw.DataFrame[Any], layout: TableLayout, owner: str) ->
             out[:, at] = read_seconds(name, series, layout.dates[name]) / DAY
             continue
         alone = Schema((name,), True, schema.domains[at : at + 1], (schema.levels[at],))
-        out[:, at] = encode(alone, frame.select([name]).to_native())[:, 0]
+        if schema.levels[at] and series.dtype == nw.String:
+            out[:, at] = _encode_text(alone, series)
+        else:
+            out[:, at] = encode(alone, frame.select([name]).to_native())[:, 0]
+    return out
+
+
+def _encode_text(alone: Schema, series: nw.Series[Any]) -> Numbers:
+    """Return the codes of a column of text: each text is looked up once, not for every row."""
+    out = np.full(len(series), np.nan)
+    missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
+    texts = series.drop_nulls()
+    if not len(texts):
+        return out
+    different = texts.unique()
+    codes = encode(alone, different.to_frame().to_native())[:, 0]
+    # Unknown texts have a code of their own here: what is missing cannot be looked up.
+    whole = np.where(np.isnan(codes), -1.0, codes)
+    found = texts.replace_strict(different.to_list(), whole.tolist(), return_dtype=nw.Float64)
+    values = np.asarray(found.to_numpy(), dtype=np.float64)
+    out[~missing] = np.where(values < 0, np.nan, values)
     return out
 
 
