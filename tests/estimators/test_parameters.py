@@ -106,6 +106,7 @@ WRONG = {
     "search": ["foo", 3, True, ""],
     "solver": ["x", None],
     "step": [0, 1.5, "x"],
+    "store_links": ["no", 1, None],
     "subsample": [0, -1, 1.5, np.nan, "x"],
     "task": ["x", None],
     "tol": [0, -1, "x", np.nan],

@@ -51,13 +51,12 @@ def test_sql():
     check_predictions(forest, table, ("predict_proba",), rtol=1e-9)
 
 
-def test_onnx(monkeypatch):
-    """A model of labels has no ONNX form yet, but one of their codes has."""
+def test_onnx():
     model, table = boosted(), frame(200, seed=5, unseen=True)
-    monkeypatch.setattr(onnx, "_check_columns", lambda graph: None)
     made = onnx.to_onnx(model, output="predict")
     session = onnxruntime.InferenceSession(made.SerializeToString())
-    found = session.run(None, {"X": model._read_rows(table).astype(np.float64)})[0]
+    labels = table.select("kind").fill_null("no such label").to_numpy().astype(object)
+    found = session.run(None, {"X": table.select("x").to_numpy(), "labels": labels})[0]
     np.testing.assert_allclose(found.ravel(), model.predict(table), rtol=1e-9)
 
 

@@ -458,12 +458,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     ) -> None:
         """Set the attributes that say what the search found."""
         leaderboard = search.leaderboard
-        self.results_: list[dict[str, Any]] = leaderboard.results()
-        for result in self.results_:
-            # Several methods together may have been offered more columns than were asked for.
-            result["n_features"] = min(
-                result["n_features"], self.n_features_out or result["n_features"]
-            )
+        self._list_results(search)
         self.best_method_ = candidate.label
         # The last fold may have the original columns only: both means are over the same folds.
         base = leaderboard.proofs(ORIGINAL)[: len(gains) or None]
@@ -472,6 +467,15 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         self.gain_ = float(self.gain_per_fold_.mean()) if base else 0.0
         self.gain_std_ = leaderboard.error(self.gain_per_fold_) if base else 0.0
         self.score_ = self.baseline_score_ + self.gain_
+
+    def _list_results(self, search: Search) -> None:
+        """Set what became of each method."""
+        self.results_: list[dict[str, Any]] = search.leaderboard.results()
+        for result in self.results_:
+            # Several methods together may have been offered more columns than were asked for.
+            result["n_features"] = min(
+                result["n_features"], self.n_features_out or result["n_features"]
+            )
 
     def _keep_originals(self) -> None:
         """Set the attributes of a search that keeps the original columns only."""
@@ -497,6 +501,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
             self.path_ = space.joined
         if attempt.error:
             self._keep_originals()
+            search.leaderboard.records[candidate.label].outcome = attempt.outcome
+            self._list_results(search)
             parts, columns = [], space.columns([], originals)
         self.parts_, self.originals_ = parts, originals
         shares = [part.undefined(sample.table) for part in parts]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from glob import glob, has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 from joblib import Parallel, delayed
 
 from featurewright.cli.errors import UserError
 from featurewright.cli.kinds import NULLS
+from featurewright.cli.links import LinkText, check_titles, parse_newer
 from featurewright.cli.sources import FORMATS, Source, ending_of, open_table
 
 if TYPE_CHECKING:
@@ -78,7 +79,11 @@ def apply_to_parts(
     """
     _check_folder(out, parts)
     out.mkdir(exist_ok=True)
-    how = how | {"nulls": NULLS if how["nulls"] is None else how["nulls"]}
+    linked = [
+        replace(link, path=None if link.path is None else link.path.resolve())
+        for link in check_titles(map(parse_newer, how["link"]))
+    ]
+    how = how | {"nulls": NULLS if how["nulls"] is None else how["nulls"], "link": linked}
     task = PartTask(model.resolve(), how, probabilities)
     units = [(part.resolve(), (out / part.name).resolve()) for part in parts]
     if scheduler is not None:
@@ -101,9 +106,10 @@ def apply_to_part(task: PartTask, unit: tuple[Path, Path], seconds: float | None
 
     part, out = unit
     predicts = task.probabilities is not None
-    model = _loaded(task.model, task.model.stat().st_mtime_ns, predicts)
     how = dict(task.how)
     reading = {name: how.pop(name) for name in ("delimiter", "header")}
+    linked = _Linked(tuple(how.pop("link")), tuple(how["nulls"]), reading["delimiter"])
+    model = _loaded(task.model, task.model.stat().st_mtime_ns, predicts, linked)
     compute = (
         predictions_of(model, probabilities=bool(task.probabilities))
         if predicts
@@ -112,12 +118,22 @@ def apply_to_part(task: PartTask, unit: tuple[Path, Path], seconds: float | None
     return apply_model(model, compute, open_table(part, **reading), out, **how)
 
 
+class _Linked(NamedTuple):
+    """The linked tables of a model, and how they are read."""
+
+    texts: tuple[LinkText, ...]
+    nulls: tuple[str, ...]
+    delimiter: str | None
+
+
 @lru_cache(maxsize=1)
-def _loaded(path: Path, changed: int, predicts: bool) -> Any:
-    """Load a model once for all parts that a process computes."""
+def _loaded(path: Path, changed: int, predicts: bool, linked: _Linked) -> Any:
+    """Load a model and its linked tables once for all parts that a process computes."""
+    from featurewright.cli.links import link_tables
     from featurewright.cli.options import load_model
 
-    return load_model(path, predicts=predicts)
+    model = load_model(path, predicts=predicts)
+    return link_tables(model, linked.texts, linked.nulls, linked.delimiter)
 
 
 def _check_folder(out: Path, parts: list[Path]) -> None:

@@ -22,7 +22,6 @@ from featurewright.expressions.sql_form import (
     Rules,
     Sql,
     case,
-    double,
     kind,
     number,
     quoted,
@@ -193,27 +192,8 @@ class LinkedQuery:
         if not layout.zoned:
             return self._days(name, TimeKind.DATE)
         exp = sqlglot()
-        return exp.Div(this=self._instant(name), expression=number(DAY), typed=True)
-
-    def _instant(self, name: str) -> Sql:
-        """Write a time with a zone as seconds since 1970."""
-        exp, column = sqlglot(), quoted(name, column=True)
-        stamp = exp.Cast(this=column, to=exp.DataType(this=exp.DataType.Type.TIMESTAMPTZ))
-        calls = {
-            "duckdb": "EPOCH_US",
-            "bigquery": "UNIX_MICROS",
-            "spark": "UNIX_MICROS",
-        }
-        if self.dialect.name in calls:
-            called = exp.Anonymous(this=calls[self.dialect.name], expressions=[stamp])
-            return exp.Div(this=double(called), expression=number(1e6), typed=True)
-        if self.dialect.name == "sqlite":  # text with an offset
-            return exp.Paren(this=read_moment(name, TimeKind.DATE.value, self.dialect))
-        if self.dialect.name == "snowflake":
-            part = exp.Var(this="EPOCH_MICROSECOND")
-            called = exp.Anonymous(this="DATE_PART", expressions=[part, stamp])
-            return exp.Div(this=double(called), expression=number(1e6), typed=True)
-        return double(exp.Extract(this=exp.Var(this="EPOCH"), expression=stamp))
+        instant = exp.Paren(this=self.dialect.seconds["instant"](name))
+        return exp.Div(this=instant, expression=number(DAY), typed=True)
 
     def _key(self, name: str, what: str) -> Sql:
         """Write a key column so that it can be compared: missing where it is no key."""

@@ -52,8 +52,8 @@ class Dialect:
         Whether layers must be marked as computed once: the database would write a layer into the
         next one, again for each use of a column.
     seconds : dict of str to callable
-        For "date", "time" and "duration", what writes a column of it as seconds; what is not there
-        cannot be read.
+        For "date", "instant" (a time with a zone), "time" and "duration", what writes a column of
+        it as seconds; what is not there cannot be read.
     written_dates : callable or None
         Writes text that holds dates in given forms as seconds.
     """
@@ -229,6 +229,20 @@ def _from_micros(value: Sql) -> Sql:
     return sqlglot().Div(this=double(value), expression=number(_SECOND_MICROS), typed=True)
 
 
+def _instant_micros(function: str, *arguments: str) -> Callable[[str], Sql]:
+    """Return what writes a time with a zone by a function that gives microseconds since 1970."""
+
+    def write(name: str) -> Sql:
+        from featurewright.expressions.sql_form import kind, quoted, sqlglot
+
+        exp = sqlglot()
+        stamp = exp.Cast(this=quoted(name, column=True), to=kind("TIMESTAMPTZ"))
+        first = [exp.Var(this=argument) for argument in arguments]
+        return _from_micros(_call(function, *first, stamp))
+
+    return write
+
+
 DIALECTS: dict[str, Dialect] = {
     dialect.name: dialect
     for dialect in (
@@ -238,6 +252,7 @@ DIALECTS: dict[str, Dialect] = {
             casts_booleans=True,
             seconds={
                 "date": _duckdb_date,
+                "instant": _instant_micros("EPOCH_US"),
                 "time": _duckdb_time,
                 "duration": _duckdb_duration,
             },
@@ -251,6 +266,7 @@ DIALECTS: dict[str, Dialect] = {
             max_columns=1600,
             seconds={
                 "date": _postgres_seconds("TIMESTAMP"),
+                "instant": _postgres_seconds("TIMESTAMPTZ"),
                 "time": _postgres_seconds("TIME"),
                 "duration": _postgres_seconds(None),
             },
@@ -267,22 +283,33 @@ DIALECTS: dict[str, Dialect] = {
             max_layer_trees=30,
             max_layer_nodes=3_000,
             materializes_layers=True,
-            seconds={"date": _sqlite_seconds(""), "time": _sqlite_seconds("1970-01-01 ")},
+            seconds={
+                "date": _sqlite_seconds(""),
+                "instant": _sqlite_seconds(""),  # text with an offset
+                "time": _sqlite_seconds("1970-01-01 "),
+            },
         ),
-        Dialect("spark", casts_round=True, seconds={"date": _spark_date}),
+        Dialect(
+            "spark",
+            casts_round=True,
+            seconds={"date": _spark_date, "instant": _instant_micros("UNIX_MICROS")},
+        ),
         Dialect(
             "bigquery",
             forbidden_in_names="`\\\n\r",
             plain_outputs=True,
             max_name_bytes=300,
-            seconds={"date": _bigquery_date},
+            seconds={"date": _bigquery_date, "instant": _instant_micros("UNIX_MICROS")},
         ),
         Dialect(
             "snowflake",
             decimal_literals=True,
             max_name_bytes=255,
             case_sensitive_names=True,
-            seconds={"date": _snowflake_date},
+            seconds={
+                "date": _snowflake_date,
+                "instant": _instant_micros("DATE_PART", "EPOCH_MICROSECOND"),
+            },
         ),
     )
 }

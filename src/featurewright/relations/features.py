@@ -232,7 +232,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             there, 2 also makes aggregates of aggregates, such as the mean over orders of the sum
             of their lines.
             """,
-            whole(1),
+            whole(1, most=100),
         ),
         "include_original": OUTPUT["include_original"],
         "keep_missing": OUTPUT["keep_missing"],
