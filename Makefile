@@ -54,6 +54,7 @@ ORACLES := $(addprefix tests/engine/test_,criteria.py sums.py random.py grammar.
 
 test-all: ## Run all tests, the long ones too, as before a release
 	@$(TOGETHER) $(STAMPS)/test browser
+	@$(MAKE) --no-print-directory $(STAMPS)/spark
 	$(BIN)/featurewright compile --quiet
 	FEATUREWRIGHT_TESTS=all $(BIN)/python -m pytest $(IN_TWO)
 	FEATUREWRIGHT_COMPILER=numba $(BIN)/python -m pytest $(IN_TWO) tests/engine

@@ -37,14 +37,14 @@ def shops(tmp_path_factory, call):
 
 
 def test_fit_tells_features_over_links(shops, call):
-    assert "`sum(orders.amount, where" in " ".join(shops.result.stdout.split())
+    assert "sum(orders.amount, where channel =" in " ".join(shops.result.stdout.split())
     assert "--order-by" not in shops.result.stderr
     model = featurewright.load(shops.model)
     assert [link.title for link in model.links] == ["orders"]
     assert model.links[0].table is None
     assert model.as_of == "now"
     inspected = call("inspect", shops.model).stdout
-    assert "`sum(orders.amount, where" in " ".join(inspected.split())
+    assert "sum(orders.amount, where channel =" in " ".join(inspected.split())
 
 
 def test_predict_with_newer_rows(shops, call, tmp_path, monkeypatch):

@@ -154,12 +154,12 @@ class _Run:
 
     def begin(self) -> None:
         """Send the first units."""
-        with self._cancelling():
+        with self._cancelling(), self.client.as_current():
             self._send()
 
     def results(self) -> list[Any]:
         """Send units until all are done or time is up; return their results in order."""
-        with self._cancelling():
+        with self._cancelling(), self.client.as_current():
             while True:
                 self._send()
                 if not self.sent:
