@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import io
+import os
 import zipfile
+from functools import partial
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ from sklearn.model_selection import TimeSeriesSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from tests.cases import loop_over
 from tests.export.cases import (
@@ -114,6 +116,17 @@ class Evil:
 def test_classes_of_strangers_are_not_executed():
     data = as_bytes(make("RecursiveSelectiveClassifier", estimator=Evil()))
     with pytest.raises(ModelFileError, match="Evil"):
+        load(io.BytesIO(data))
+
+
+@pytest.mark.parametrize(
+    "function", [partial(os.system, "true"), partial(eval, "1"), partial(partial, os.system)]
+)
+def test_functions_inside_partials_are_found(function):
+    """Partials are let in, since boosting with categories has one of scikit-learn's."""
+    member = make_pipeline(FunctionTransformer(function), LogisticRegression())
+    data = as_bytes(make("RecursiveSelectiveClassifier", estimator=member))
+    with pytest.raises(ModelFileError, match=r"posix\.system|nt\.system|builtins\.eval"):
         load(io.BytesIO(data))
 
 
