@@ -9,6 +9,7 @@ import shlex
 import tomllib
 from pathlib import Path
 
+import dask
 import pytest
 import typer
 from tests.cases import loop_over
@@ -64,7 +65,9 @@ def test_readme_prints_what_it_says(capsys, other_estimators):
 
 @pytest.mark.parametrize(("page", "code"), SNIPPETS)
 def test_code_of_pages_runs(page, code, capsys):
-    exec(compile(code, page, "exec"), {})
+    # Tests of clusters in the same process have clients of their own, which are not meant here.
+    with dask.config.set(scheduler="synchronous"):
+        exec(compile(code, page, "exec"), {})
     assert capsys.readouterr().out.strip()
 
 
