@@ -116,6 +116,18 @@ def test_what_cannot_be_done_is_refused(folder, tmp_path):
     code, text = run(*words, "--scheduler", "tcp://127.0.0.1:1")
     assert code == 1
     assert "--scheduler is for a table in parts" in text
+    (tmp_path / "uneven").mkdir()
+    pl.read_parquet(parts / "part-0.parquet").write_parquet(tmp_path / "uneven" / "0.parquet")
+    lacking = pl.read_parquet(parts / "part-1.parquet").drop("a")
+    lacking.write_parquet(tmp_path / "uneven" / "1.parquet")
+    for words in (
+        ["fit", tmp_path / "uneven", "-t", "y"],
+        ["transform", model, tmp_path / "uneven"],
+    ):
+        code, text = run(*words, "-o", tmp_path / "written")
+        assert code == 1
+        assert "1.parquet lacks the column 'a' that 0.parquet has" in text
+        assert not (tmp_path / "written").exists()
     (tmp_path / "mixed").mkdir()
     (tmp_path / "mixed" / "a.csv").write_text("a,y\n1,2\n")
     (tmp_path / "mixed" / "b.jsonl").write_text('{"a": 1, "y": 2}\n')

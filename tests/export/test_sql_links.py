@@ -174,7 +174,10 @@ def test_every_aggregate(dates: bool) -> None:
     y = np.random.default_rng(0).normal(size=len(rows))
     model = RelationalFeatures([link], as_of="now", keep_missing=keep_missing).fit(rows, y)
     model = with_features(model, every_feature(model, 0), rows, y)
+    assert any(feature.aggregate == "distinct" for feature in model.features_)
     check(model, rows, {"orders": orders})
+    label = pl.when(pl.col("units") > 2).then(pl.lit("un'seen")).otherwise(pl.col("colour"))
+    check(model, rows, {"orders": orders.with_columns(colour=label)})
 
 
 def test_an_empty_table() -> None:

@@ -62,6 +62,32 @@ def test_finds_the_conditional_sum() -> None:
     assert model.fit(customers[train], y[train]).score(customers[test], y[test]) > 0.85
 
 
+def test_labels_that_the_fit_did_not_see_are_counted() -> None:
+    rng = np.random.default_rng(0)
+    lines = pl.DataFrame({"who": rng.integers(0, 400, 3000), "invoice": rng.integers(0, 900, 3000)})
+    lines = lines.with_columns(invoice="no " + pl.col("invoice").cast(pl.String))
+    newer = lines.with_columns(invoice=pl.col("invoice") + rng.choice(["", " b"], 3000))
+    rows = pl.DataFrame({"who": np.arange(400)})
+
+    def truth(table: pl.DataFrame) -> np.ndarray:
+        counted = table.group_by("who").agg(pl.col("invoice").n_unique())
+        found = rows.join(counted, on="who", how="left", maintain_order="left")
+        return found["invoice"].fill_null(0).to_numpy()
+
+    features = RelationalFeatures(
+        [Link(lines, on="who", name="lines")],
+        aggregates=["distinct"],
+        include_original=False,
+        random_state=0,
+    ).fit(rows, truth(lines).astype(float))
+    assert str(features.features_[0]) == "distinct(lines.invoice)"
+    np.testing.assert_array_equal(features.transform(rows)[:, 0], truth(lines))
+    found = features.transform(rows, links={"lines": newer})[:, 0]
+    np.testing.assert_array_equal(found, truth(newer))
+    pandas = features.transform(rows, links={"lines": newer.to_pandas()})[:, 0]
+    np.testing.assert_array_equal(pandas, found)
+
+
 def test_later_rows_change_nothing() -> None:
     customers, orders, y = shop()
     future = orders.with_columns(pl.col("date") + dt.timedelta(days=400), pl.col("amount") * 1000)

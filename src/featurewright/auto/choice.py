@@ -86,7 +86,9 @@ def best_keys(
         alike = kinds is not None and kinds[key] == kinds[best]
         allowed = _CLOSE_ERRORS * noise
         if alike or (key in readable and best not in readable):
-            allowed = min(_OWN_ERRORS * noise, (1.0 - _OWN_SHARE) * max(0.0, gains[best].mean()))
+            # One fold says nothing of noise: the share of the gain alone counts.
+            errors = _OWN_ERRORS * noise if len(behind) > 1 else np.inf
+            allowed = min(errors, (1.0 - _OWN_SHARE) * max(0.0, gains[best].mean()))
         if key != best and behind.mean() <= max(allowed, little):
             close.append(key)
     return sorted(close, key=lambda key: (key not in readable, sizes[key], -gains[key].mean()))

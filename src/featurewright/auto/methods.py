@@ -46,6 +46,7 @@ from featurewright.tables import EncodedTable, learn_schema
 
 MAX_FORMULAS = 200  # of one method, that are selected from
 FORMULAS = "formulas"
+ADDITIVE = "additive"  # how the formulas of a short sum are called
 """Name of what is not a method: the best formulas of several methods, in one order."""
 
 _FORMULA_SIZES = (10, 50)

@@ -19,7 +19,7 @@ from featurewright.auto.estimators import (
     standard_estimator,
 )
 from featurewright.auto.links import LinkedColumns, training_rows
-from featurewright.auto.methods import Task
+from featurewright.auto.methods import ADDITIVE, Task
 from featurewright.auto.originals import Originals, OutputColumn, short_names, unique_names
 from featurewright.auto.parts import KINDS, Part, learn_part, rate_formulas
 from featurewright.auto.profile import profile_columns
@@ -258,7 +258,7 @@ class Refits:
         undefined = np.zeros(columns.shape[1])
         self.parts_, self.best_method_ = [], ORIGINAL.label
         if chosen:
-            part = learn_part("additive", "formula", problem.table, features=chosen)
+            part = learn_part(ADDITIVE, "formula", problem.table, features=chosen)
             columns = np.hstack([columns, part.compute(problem.table)])
             undefined = np.concatenate([undefined, part.undefined(problem.table)])
             self.parts_ = rate_formulas([part], columns, problem.target)

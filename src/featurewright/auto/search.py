@@ -677,6 +677,8 @@ class Search:
         best = board.best(board.finished())
         if board.n_folds != 1 or best is None:
             return
+        highest = board.mean_gain(best)
+        best = board.smallest(c for c in board.finished() if board.mean_gain(c) <= highest)
         fold = self.folds[0]
         if len(fold.held_out.y) < _N_PARTS * _MIN_PART_ROWS:
             return

@@ -11,7 +11,7 @@ from sklearn.model_selection import TimeSeriesSplit
 import featurewright
 from featurewright.auto.link_words import explain_links
 from featurewright.auto.links import used_links as needed_links
-from featurewright.auto.methods import FORMULAS
+from featurewright.auto.methods import ADDITIVE, FORMULAS
 from featurewright.auto.originals import ORIGINAL_KINDS
 from featurewright.auto.outcomes import reason_of
 from featurewright.auto.score_text import Score
@@ -354,6 +354,13 @@ def _verdict(
                 "chance (a gain counts if it is clearly above its standard error)."
             )
         return {"keep_original": True, "clear": not unproved, "sentence": sentence}
+    if model.best_method_ == ADDITIVE:
+        sentence = (
+            f"A sum of {len(model.terms_)} terms: its own held-out {score.name} was not measured; "
+            f"score it on rows that the search did not see. With all formulas the {whom} went "
+            f"from {score.text(model.baseline_score_)} to {score.text(model.score_)}."
+        )
+        return {"keep_original": False, "clear": False, "sentence": sentence}
     columns = f"{n_new} constructed column{'s' * (n_new != 1)}"
     change = ("lower" if score.lower_is_better else "raise") + "s" * (n_new == 1)
     figures = (

@@ -78,6 +78,7 @@ def apply_to_parts(
         Called with the number of finished parts.
     """
     _check_folder(out, parts)
+    open_parts(parts, delimiter=how["delimiter"], header=how["header"])
     out.mkdir(exist_ok=True)
     linked = [
         replace(link, path=None if link.path is None else link.path.resolve())
@@ -185,6 +186,22 @@ def open_parts(parts: list[Path], **reading: Any) -> Parts:
             "one."
         )
     first = sources[0]
+    _check_columns(sources)
     return Parts(
         first.path.parent, first.kind, None, first.delimiter, header=first.header, parts=sources
     )
+
+
+def _check_columns(parts: list[Source]) -> None:
+    """Refuse parts that have not the same columns."""
+    names: list[str] = []
+    for part in parts:
+        own = next((frame.columns for frame in part.batches()), names)
+        names = names or own
+        for name in (*names, *own):
+            if name not in own or name not in names:
+                has, lacks = (parts[0], part) if name in names else (part, parts[0])
+                raise UserError(
+                    f"{lacks.path.name} lacks the column {name!r} that {has.path.name} has, but "
+                    "parts of one table have the same columns: name those that belong together."
+                )

@@ -8,7 +8,7 @@ found is joined to the table again. So rows need no number, and equal ones are c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from featurewright.export.layers import read_column
 from featurewright.export.moments import read_moment
-from featurewright.expressions import Domain
+from featurewright.expressions import Column, Domain
 from featurewright.expressions.dialects import Dialect
 from featurewright.expressions.sql_form import (
     Rules,
@@ -63,6 +63,7 @@ class LinkedQuery:
         self.prefix = prefix
         self.rules = Rules(dialect.name)
         self._steps: list[tuple[str, Sql]] = []
+        self._labels: dict[int, tuple[Any, ...]] = {}  # of the link that is written
         self._check()
 
     def _check(self) -> None:
@@ -209,6 +210,11 @@ class LinkedQuery:
             return exp.Collate(this=column, expression=exp.Var(this="BINARY"))
         return column
 
+    def _label(self, schema: Schema, at: int) -> Sql:
+        """Write a column of labels as it is."""
+        numbers = all(isinstance(level, int) for level in schema.levels[at] or ())
+        return self._key(schema.names[at], "numbers" if numbers else "text")
+
     def _here(self, link: Link, place: int, kinds: Sequence[str]) -> list[Sql]:
         """Write the keys by which a table looks for the rows of a link."""
         return [
@@ -226,7 +232,11 @@ class LinkedQuery:
         kinds = source.layout.kinds
         name = f"{self.prefix}{place}"
         used = _columns_of(features)
-        rows = self._rows(name, link, layout, kinds, used=used, target=source.target)
+        # Labels that the fit did not see count too, so distinct ones are compared themselves.
+        self._labels = _counted_labels(features, layout.table.schema)
+        rows = self._rows(
+            name, link, layout, kinds, used=used, target=source.target, labels=self._labels
+        )
         seen = "<" if source.target is None else "<="
         return self._aggregate(
             name,
@@ -248,6 +258,7 @@ class LinkedQuery:
         *,
         used: Iterable[int],
         target: TargetColumns | None = None,
+        labels: Collection[int] = (),
     ) -> str:
         """Write the linked rows, with those of their columns that are used."""
         exp = sqlglot()
@@ -267,6 +278,8 @@ class LinkedQuery:
         for at in wanted:
             if target is not None:
                 columns.append(_named(self._target(target, at), f"v{at}"))
+            elif at in labels:
+                columns.append(_named(self._label(layout.table.schema, at), f"v{at}"))
             elif at < n_own:
                 columns.append(_named(self._value(layout.table, at), f"v{at}"))
         nested = _nested_columns(link, layout)
@@ -451,7 +464,7 @@ class LinkedQuery:
             tests.append(exp.GTE(this=exp.column("t"), expression=start))
         within = exp.and_(*(test.copy() for test in tests)) if tests else None
         if feature.condition is not None:
-            tests.append(_condition(feature.condition))
+            tests.append(_condition(feature.condition, self._labels))
         holds = exp.and_(*tests) if tests else None
         made = value() if holds is None else case((holds, value()))
         found = [_named(made, f"u{k}")]
@@ -575,11 +588,26 @@ def _equal(one: str, of_one: str, other: str, of_other: str, n_keys: int) -> str
     )
 
 
-def _condition(condition: Condition) -> Sql:
+def _counted_labels(features: Iterable[LinkFeature], schema: Schema) -> dict[int, tuple[Any, ...]]:
+    """Return the levels of the columns whose distinct labels are counted."""
+    found = {}
+    for feature in features:
+        if feature.aggregate == "distinct" and isinstance(feature.value, Column):
+            at = feature.value.index
+            if at < schema.n_columns and schema.levels[at] is not None:
+                found[at] = tuple(schema.levels[at] or ())
+    return found
+
+
+def _condition(condition: Condition, labels: Mapping[int, tuple[Any, ...]]) -> Sql:
     """Write which linked rows count."""
     exp = sqlglot()
     ask = exp.EQ if condition.is_level else exp.GT
     column = exp.column(f"v{condition.column}")
+    if condition.column in labels:
+        label = labels[condition.column][int(condition.bound)]
+        told = number(float(label)) if isinstance(label, int) else text(str(label))
+        return ask(this=column, expression=told)
     return ask(this=column, expression=number(condition.bound))
 
 

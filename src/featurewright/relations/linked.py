@@ -285,8 +285,14 @@ def learn_layout(
     return TableLayout(schema, {name: dates[name] for name in kept if name in dates})
 
 
-def encode_columns(frame: nw.DataFrame[Any], layout: TableLayout, owner: str) -> Numbers:
-    """Return the columns of a frame as numbers: dates are days, labels are codes."""
+def encode_columns(
+    frame: nw.DataFrame[Any], layout: TableLayout, owner: str, *, number_unseen: bool = False
+) -> Numbers:
+    """Return the columns of a frame as numbers: dates are days, labels are codes.
+
+    Labels that the fit did not see are missing, or get further codes with `number_unseen`, so that
+    they can be counted.
+    """
     schema = layout.schema
     out = np.empty((len(frame), schema.n_columns), order="F")
     for at, name in enumerate(schema.names):
@@ -303,7 +309,24 @@ def encode_columns(frame: nw.DataFrame[Any], layout: TableLayout, owner: str) ->
             out[:, at] = _encode_text(alone, series)
         else:
             out[:, at] = encode(alone, frame.select([name]).to_native())[:, 0]
+        levels = schema.levels[at]
+        if number_unseen and levels is not None:
+            _number_unseen(out[:, at], series, len(levels))
     return out
+
+
+def _number_unseen(codes: Numbers, series: nw.Series[Any], first: int) -> None:
+    """Give labels without a code one each, in the order of the labels."""
+    known = ~np.asarray(series.is_null().to_numpy(), dtype=bool)
+    if series.dtype.is_float():
+        known &= ~np.isnan(np.asarray(series.to_numpy(), dtype=np.float64))
+    unseen = known & np.isnan(codes)
+    if unseen.any():
+        labels = series.filter(unseen.tolist()).cast(nw.String)
+        different = labels.unique().sort().to_list()
+        numbers = [float(first + place) for place in range(len(different))]
+        found = labels.replace_strict(different, numbers, return_dtype=nw.Float64)
+        codes[unseen] = found.to_numpy()
 
 
 def _encode_text(alone: Schema, series: nw.Series[Any]) -> Numbers:

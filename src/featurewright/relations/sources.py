@@ -324,7 +324,7 @@ def _read(
     there = [name for _, name in link.keys]
     keys = learn_keys(read_keys(frame, there, _owner(link)), there)
     times = None if link.time is None else read_times(frame, link.time, _owner(link))
-    matrix = encode_columns(frame, layout.table, _owner(link))
+    matrix = encode_columns(frame, layout.table, _owner(link), number_unseen=True)
     parts = [matrix]
     for nested, learned in zip(link.links, layout.nested, strict=True):
         given = tables.get(nested.title)
