@@ -72,8 +72,6 @@ def test_one_row_equals_the_batch_and_newer_tables_are_read() -> None:
     assert auto.score(newer, their_y) < 0.7
     assert auto.predict(newer, links={"orders": their_orders}).shape == their_y.shape
     assert auto.predict_proba(newer, links={"orders": their_orders}).shape == (len(their_y), 2)
-    with pytest.raises(ValueError, match="Column 'now' of X has 1 missing times"):
-        auto.predict(customers[:2].with_columns(now=pl.col("now").shift(1)))
     with pytest.raises(ValueError, match="the links are: 'orders'"):
         auto.transform(newer, links={"lines": their_orders})
 

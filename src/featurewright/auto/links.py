@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from featurewright.auto.parts import KINDS, Part
 from featurewright.auto.plan import EFFORTS, Effort
-from featurewright.auto.time_folds import row_times
 from featurewright.auto.workspace import Problem
 from featurewright.expressions import Domain
 from featurewright.relations import Link, RelationalFeatures
@@ -254,7 +253,6 @@ def read_table(model: Any, X: Any, links: Mapping[str, Any] | None) -> EncodedTa
     needed = needed_columns(model)
     if needed is None:
         return table
-    row_times(X, model.as_of, model.links)  # refuses rows without a time
     return beside(table, needed.compute(X, links), needed.names)
 
 
