@@ -1,19 +1,21 @@
 """How much of the way from a linear model to the best forest or boosting features go.
 
-On numeric sets: error of the linear model alone, with at most fifty readable formulas, with columns
-of all methods, and of the best of random forest, Extra-Trees, histogram gradient boosting and
-LightGBM. The share of the gap is (linear - with features) / (linear - best). Sets on which the best
-of them is not at least a tenth better than the linear model have no gap to close: they are listed
-apart and are not in the means.
+On numeric sets: error of the linear model alone, with at most fifty readable formulas, with at most
+ten of these, with columns of all methods, and of the best of random forest, Extra-Trees, histogram
+gradient boosting, LightGBM, XGBoost, CatBoost and YDF with oblique splits. The share of the gap is
+(linear - with features) / (linear - best). Sets on which the best of them is not at least a tenth
+better than the linear model have no gap to close: they are listed apart and are not in the means.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from auto_runs import (
+    FEW,
     add_auto_options,
     evaluate_auto,
     seeds_of,
@@ -41,10 +43,16 @@ OTHERS = (
     Learner("ET", "ExtraTrees"),
     Learner("HGB", "HistGradientBoosting"),
     Learner("LightGBM", "LGBM", {"verbosity": -1}),
+    Learner("XGBoost", "XGB"),
+    Learner("CatBoost", "CatBoost", {"verbose": 0, "allow_writing_files": False}),
+    Learner("YDF oblique", "YdfOblique"),
 )
-KINDS = {
-    "50 formulas": {"methods": "readable", "n_features_out": 50},
-    "all methods": {"methods": "all"},
+READABLE = {"methods": "readable", "n_features_out": 50}
+# What is told of which fit of `AutoFeatures`.
+KINDS: dict[str, tuple[dict[str, Any], str]] = {
+    "50 formulas": (READABLE, "error"),
+    f"{FEW} formulas": (READABLE, "error_few"),
+    "all methods": ({"methods": "all"}, "error"),
 }
 MAX_COLUMNS = 100
 LEAST_ROWS = 200
@@ -74,7 +82,7 @@ def auto_jobs(name: str, kind: str, options: argparse.Namespace) -> list[Setting
     """List the fits of `AutoFeatures` on a set."""
     scoring = {} if manifest()[name]["task"] == "regression" else {"scoring": "accuracy"}
     return [
-        settings_of(name, seed, options, **KINDS[kind], **scoring)
+        settings_of(name, seed, options, **KINDS[kind][0], **scoring)
         for seed in splits_of(name, options)
     ]
 
@@ -121,7 +129,7 @@ def report(store: Store, options: argparse.Namespace) -> str:
         label, best = best_of(name, store, options)
         jobs = {kind: auto_jobs(name, kind, options) for kind in KINDS}
         linear = column(store, jobs["50 formulas"], "error_before")
-        errors = {kind: column(store, jobs[kind], "error") for kind in KINDS}
+        errors = {kind: column(store, jobs[kind], value) for kind, (_, value) in KINDS.items()}
         if not all(np.isfinite(found).all() for found in (linear, best, *errors.values())):
             continue
         gap = linear.mean() - best.mean()
@@ -136,8 +144,11 @@ def report(store: Store, options: argparse.Namespace) -> str:
             if errors[kind].mean() > linear.mean():
                 worse[kind].append(name)
         methods = {(store.get(job) or {}).get("method", "") for job in jobs["all methods"]}
-        seconds = column(store, jobs["all methods"], "fit_seconds")
-        rows[is_open].append([*cells, "; ".join(sorted(methods)), f"{seconds.mean():.0f}"])
+        seconds = [
+            f"{column(store, jobs[kind], 'fit_seconds').mean():.0f}"
+            for kind in ("50 formulas", "all methods")
+        ]
+        rows[is_open].append([*cells, "; ".join(sorted(methods)), *seconds])
     header = ["set", "linear", "best other"]
     for kind in KINDS:
         header += [kind, "share"]
@@ -148,9 +159,10 @@ def report(store: Store, options: argparse.Namespace) -> str:
         for kind, found in shares.items()
         if found
     )
-    table = markdown_table([*header, "chosen of all", "s"], rows[True])
+    last = ["chosen of all", "s, formulas", "s, all"]
+    table = markdown_table([*header, *last], rows[True])
     closed_header = [title for title in header if title != "share"]
-    apart = markdown_table([*closed_header, "chosen of all", "s"], rows[False])
+    apart = markdown_table([*closed_header, *last], rows[False])
     no_gap = "## No gap to close\n\nThe best other is not a tenth better than the linear model.\n\n"
     no_gap = f"{no_gap}{apart}\n" if rows[False] else ""
     return f"""# How far features take a linear model
@@ -161,7 +173,8 @@ splits: {options.seeds} ({tell_splits(options)}), {SMALL_TIMES} times as many of
 fewer than {SMALL_ROWS} rows, means ± standard error. Effort {options.effort} for each fit of
 `AutoFeatures`, threads: {options.jobs}, at most {options.max_rows} rows. Share: (linear − with
 features) / (linear − best other), others being random forest, Extra-Trees, histogram gradient
-boosting and LightGBM at their defaults.
+boosting, LightGBM, XGBoost, CatBoost and YDF with sparse oblique splits at their defaults. The
+{FEW} formulas are `limit({FEW})` of the fit with at most 50.
 
 {means}
 
@@ -185,7 +198,7 @@ def main() -> None:
     for name in options.sets:
         for learner in OTHERS:
             jobs += other_jobs(name, learner, options)
-        for kind in KINDS:
+        for kind in ("50 formulas", "all methods"):
             jobs += auto_jobs(name, kind, options)
     problems = run(
         store, jobs, max_minutes=options.max_minutes, work=work, compile_all=warm_up_auto

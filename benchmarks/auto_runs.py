@@ -12,6 +12,8 @@ from runner import Settings, Values
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+FEW = 10  # formulas that people can explain
+
 
 def settings_of(name: str, seed: int, options: argparse.Namespace, **params: Any) -> Settings:
     """Describe one fit of `AutoFeatures` on one split of a set."""
@@ -85,11 +87,14 @@ def evaluate_auto(settings: Settings) -> Values:
         after = scorer(auto.model_, held_out, y[test])
         error_before = error_of(dataset, plain.predict(held_out[:, :n_original]), y[test])
         error_after = error_of(dataset, auto.model_.predict(held_out), y[test])
+        few = auto.limit(FEW) if params.get("methods") == "readable" else auto
+        error_few = error_of(dataset, few.predict(X_test), y[test])
     return {
         "fit_seconds": seconds,
         "before": float(before),
         "after": float(after),
         "error": error_after,
+        "error_few": error_few,
         "error_before": error_before,
         "claimed": auto.gain_,
         "claimed_error": auto.gain_std_,

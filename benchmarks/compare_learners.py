@@ -1,4 +1,6 @@
-"""Our learners beside scikit-learn's and LightGBM, at defaults and lightly tuned, with mean ranks.
+"""Our learners beside others at defaults and lightly tuned, with mean ranks.
+
+The others: scikit-learn's, LightGBM, XGBoost, CatBoost and YDF with sparse oblique splits.
 
 Every set of the data folder with one target and numeric inputs alone, split at random into two
 thirds to learn from and one third to test on (within each class). Sets with fewer than 2000 rows
@@ -38,6 +40,9 @@ LEARNERS = {
         Learner("our forest", "ConstructiveForest"),
         Learner("sklearn HGB", "HistGradientBoosting"),
         Learner("LightGBM", "LGBM", {"verbosity": -1}),
+        Learner("XGBoost", "XGB"),
+        Learner("CatBoost", "CatBoost", {"verbose": 0, "allow_writing_files": False}),
+        Learner("YDF oblique", "YdfOblique"),
         Learner("sklearn RF", "RandomForest"),
         Learner("sklearn ET", "ExtraTrees"),
     )
@@ -52,12 +57,15 @@ GRIDS: dict[str, tuple[dict, ...]] = {
     "our forest": _OURS,
     "sklearn HGB": _RATES,
     "LightGBM": _RATES,
+    "XGBoost": _RATES,
+    "CatBoost": _RATES,
+    "YDF oblique": _RATES,
     "sklearn RF": _LEAVES,
     "sklearn ET": _LEAVES,
 }
 # Whose time of a fit is compared.
 RIVALS = {
-    "our boosting": ("sklearn HGB", "LightGBM"),
+    "our boosting": ("sklearn HGB", "LightGBM", "XGBoost", "CatBoost", "YDF oblique"),
     "our Extra-Trees": ("sklearn ET",),
     "our forest": ("sklearn RF",),
 }

@@ -7,28 +7,13 @@ differ from machine to machine, so only ratios that were measured side by side a
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pages import machine
+from pages import commit, machine
 
 HISTORY = Path(__file__).with_name("history.jsonl")
-
-
-def commit() -> str:
-    """Return the commit that is measured; with "+" where files differ from it, "" without git."""
-
-    def ask(*words: str) -> str:
-        command = ["git", "-C", str(HISTORY.parent), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-    try:
-        changed = ask("status", "--porcelain", "--untracked-files=no", "--", "../src")
-        return ask("rev-parse", "--short=12", "HEAD") + "+" * bool(changed)
-    except (OSError, subprocess.CalledProcessError):
-        return ""
 
 
 def record(

@@ -6,6 +6,7 @@ import argparse
 import os
 import platform
 import re
+import subprocess
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -19,7 +20,9 @@ PAGES = ROOT / "docs" / "results"
 SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "lightgbm")
 # What changes neither what is run nor how often; a run with any other option is a custom one.
 _NEUTRAL = ("--quick", "--full", "--jobs", "--reuse", "--replace", "--write", "--check")
-_STAMP = re.compile(r"^\*Run: (\w+); (\d{4}-\d\d-\d\d); `([^`]*)`; (.+)\*$", re.MULTILINE)
+_STAMP = re.compile(
+    r"^\*Run: (\w+); (\d{4}-\d\d-\d\d); `([^`]*)`; (?:commit (\S+); )?(.+)\*$", re.MULTILINE
+)
 
 
 def machine() -> str:
@@ -52,10 +55,25 @@ def command_of(arguments: list[str] | None = None) -> str:
     return " ".join(["python", *kept])
 
 
+def commit() -> str:
+    """Return the commit that is measured; with "+" where files differ from it, "" without git."""
+
+    def ask(*words: str) -> str:
+        command = ["git", "-C", str(Path(__file__).parent), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        changed = ask("status", "--porcelain", "--untracked-files=no", "--", "../src")
+        return ask("rev-parse", "--short=12", "HEAD") + "+" * bool(changed)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
 def stamp(size: str, command: str, date: str | None = None) -> str:
     """Write the line that says what a page comes from."""
     day = date or datetime.now(UTC).strftime("%Y-%m-%d")
-    return f"*Run: {size}; {day}; `{command}`; {machine()}*"
+    measured = f"commit {found}; " if (found := commit()) else ""
+    return f"*Run: {size}; {day}; `{command}`; {measured}{machine()}*"
 
 
 def read_stamp(text: str) -> dict[str, str]:
@@ -63,7 +81,9 @@ def read_stamp(text: str) -> dict[str, str]:
     found = _STAMP.search(text)
     if not found:
         return {}
-    return dict(zip(("size", "date", "command", "machine"), found.groups(), strict=True))
+    return dict(
+        zip(("size", "date", "command", "commit", "machine"), found.groups(""), strict=True)
+    )
 
 
 def choose_page(path: Path, size: str, replace: bool = False) -> Path:

@@ -50,6 +50,14 @@ LIBRARIES = {
     "ExtraTrees": "sklearn.ensemble",
     "HistGradientBoosting": "sklearn.ensemble",
     "LGBM": "lightgbm",
+    "XGB": "xgboost",
+    "CatBoost": "catboost",
+    "YdfOblique": "ydf_learners",
+}
+PACKAGES = {
+    "sklearn.ensemble": "scikit-learn",
+    "sklearn.tree": "scikit-learn",
+    "ydf_learners": "ydf",
 }
 # A forest may give a class no chance at all; the logarithm needs some.
 LEAST_PROBABILITY = 1e-6
@@ -87,7 +95,9 @@ def make_model(family: str, params: dict[str, Any], task: str, seed: int, n_jobs
     kind = "Regressor" if task == "regression" else "Classifier"
     make = getattr(importlib.import_module(LIBRARIES[family]), family + kind)
     known = inspect.signature(make).parameters
-    common = {"random_state": seed, "n_jobs": n_jobs}
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
+        known = {"random_state": None, "n_jobs": None}  # LightGBM and XGBoost take any name
+    common = {"random_state": seed, "n_jobs": n_jobs, "thread_count": n_jobs}
     return make(**{key: common[key] for key in common if key in known}, **params)
 
 
@@ -165,7 +175,7 @@ def code_of(library: str) -> str:
     if library.startswith("peer "):
         return ", ".join(PINS[library.removeprefix("peer ")])
     if library != "featurewright":
-        package = "scikit-learn" if library.startswith("sklearn.") else library
+        package = PACKAGES.get(library, library)
         return f"{package} {version(package)}"
     folder = Path(importlib.import_module(library).__file__).parent
     digest = hashlib.sha256()

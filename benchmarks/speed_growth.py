@@ -1,16 +1,13 @@
 """How the time of a fit grows with rows, columns, classes, trees, budget and threads.
 
 One of them changes and the others stay. Ours with and without construction, scikit-learn's forest
-and Extra-Trees beside them, on the same rows. Then the first fit of a process: with nothing
-compiled yet, and with the compiled engine on the disk.
+and Extra-Trees beside them, on the same rows.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import tempfile
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -18,7 +15,7 @@ from pages import image, settle_page, shown
 from plots import draw_curves, drawing, log_ticks
 from runner import make_model, markdown_table, say, warm_up
 from sklearn.datasets import make_classification
-from speed import Line, add_speed_options, finish_lines, python, seconds, taking_turns
+from speed import Line, add_speed_options, finish_lines, seconds, taking_turns
 
 CONSTRUCTION = {"search": "random", "max_size": 5}
 LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -38,18 +35,7 @@ STEPS: dict[str, tuple[int, ...]] = {
     "budget": (20, 60, 200, 600, 2000),
     "threads": (1, 2, 4, 8),
 }
-FIRST = """
-import time
-import numpy as np
-started = time.perf_counter()
-from {module} import {forest}
-X = np.random.default_rng(0).random((500, 5), dtype=np.float32)
-{forest}(5, random_state=0).fit(X, X[:, 0] * X[:, 1] > 0.25)
-print(time.perf_counter() - started)
-"""
-OUR_FIRST = FIRST.format(module="featurewright", forest="ConstructiveForestClassifier")
-THEIR_FIRST = FIRST.format(module="sklearn.ensemble", forest="RandomForestClassifier")
-FIRST_BARS = {"with nothing compiled": 20.0, "with the engine compiled before": 1.5}
+ROWS_BAR = 1.1  # power of the rows with which time may grow
 
 
 def table_of(point: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -103,26 +89,6 @@ def measure(options: argparse.Namespace) -> dict[str, dict[str, list[tuple[int, 
     return curves
 
 
-def known_of_first(lines: list[Line]) -> str:
-    """Say what is known of the bars of first fits that are missed."""
-    _, later = lines
-    said = []
-    if not later.passed:
-        said.append(
-            f"Of the {later.ours} of a later process, importing scikit-learn and fitting its own "
-            f"forest take {later.theirs} on this machine, and ours imports scikit-learn too; the "
-            "rest is reading the compiled engine from the disk."
-        )
-    if not lines[0].passed:
-        compiling = lines[0].number - later.number
-        said.append(
-            f"With nothing compiled, {compiling:.1f} s more are Numba's, which compiles the "
-            "engine: one process has the largest kernel and another the rest, so that cores which "
-            "are busy with other work take longer."
-        )
-    return " ".join(said)
-
-
 def exponent(found: list[tuple[int, float]]) -> float:
     """Return the power with which time grows."""
     if len(found) < 2:
@@ -131,24 +97,19 @@ def exponent(found: list[tuple[int, float]]) -> float:
     return float(np.polyfit(places, values, 1)[0])
 
 
-def first_lines() -> list[Line]:
-    """Measure import and first fit in fresh processes, compiling and then not."""
-    lines = []
-    theirs = median(float(python(THEIR_FIRST)) for _ in range(3))
-    with tempfile.TemporaryDirectory() as folder:
-        before = os.environ.get("NUMBA_CACHE_DIR")
-        os.environ["NUMBA_CACHE_DIR"] = folder  # of the processes started here
-        try:
-            for title, bar in FIRST_BARS.items():
-                say(f"first fit {title}")
-                taken = float(python(OUR_FIRST))
-                work = f"import and first fit of a process, {title}"
-                lines.append(Line(work, seconds(taken), seconds(theirs), taken, bar, " s"))
-        finally:
-            os.environ.pop("NUMBA_CACHE_DIR")
-            if before is not None:
-                os.environ["NUMBA_CACHE_DIR"] = before
-    return lines
+def row_lines(curves: dict[str, dict[str, list[tuple[int, float]]]]) -> list[Line]:
+    """Return how the time of each learner grows with rows."""
+    return [
+        Line(
+            f"{label}: exponent of time by rows",
+            f"{seconds(pairs[0][1])} → {seconds(pairs[-1][1])}",
+            "",
+            exponent(pairs),
+            ROWS_BAR if label.startswith("our ") else None,
+            "",
+        )
+        for label, pairs in curves.get("rows", {}).items()
+    ]
 
 
 def draw(curves: dict[str, dict[str, list[tuple[int, float]]]], options: Any) -> None:
@@ -209,12 +170,8 @@ through the points of the plot, whose axes are logarithmic.
 
 {shown(image(options, "curves"), "seconds of a fit by what grows")}
 
-{growth_tables(curves)}
-
-The first fit of a process is of five trees on 500 rows; the import counts. Theirs is the same with
-scikit-learn's forest."""
-    lines = first_lines()
-    finish_lines("Growth of the time of a fit", intro, lines, options, known_of_first(lines))
+{growth_tables(curves)}"""
+    finish_lines("Growth of the time of a fit", intro, row_lines(curves), options)
 
 
 if __name__ == "__main__":

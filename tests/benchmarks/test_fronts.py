@@ -105,12 +105,14 @@ def test_small_ratios_are_not_zero():
     assert Line("", "", "", 1.2345, None).cells()[3] == "1.23×"
 
 
-def test_what_is_known_of_first_fits():
-    from speed import Line
-    from speed_growth import known_of_first
+def test_growth_is_judged_by_the_power_of_rows():
+    from speed_growth import row_lines
 
-    later = Line("later", "2.4 s", "2 s", 2.4, 1.5, " s")
-    said = known_of_first([Line("first", "9 s", "2 s", 9.0, 20.0, " s"), later])
-    assert "Of the 2.4 s of a later process" in said
-    assert "take 2 s on this machine" in said
-    assert "nothing compiled" not in said
+    steep = {
+        "our forest, plain": [(10, 1.0), (100, 100.0)],
+        "sklearn forest": [(10, 1.0), (100, 9.0)],
+    }
+    ours, theirs = row_lines({"rows": steep})
+    assert ours.number == pytest.approx(2.0)
+    assert not ours.passed
+    assert theirs.bar is None
