@@ -11,7 +11,7 @@ from sklearn.model_selection import TimeSeriesSplit
 from tests.report.cases import fitted
 
 from featurewright.auto.score_text import Score
-from featurewright.auto.text import target_line
+from featurewright.auto.text import front_blocks, target_line
 from featurewright.report import as_text, render, result_blocks, summarize, write_report
 from featurewright.report.drawings import draw_profile, scale_of
 
@@ -228,21 +228,38 @@ def test_a_search_that_was_cut_short_says_so():
     assert "cut short" in as_text(result_blocks(summary))
 
 
-def test_methods_that_looked_better_are_told_of():
+def test_methods_that_gained_more_are_told_of():
     model = fitted()
     assert summarize(model)["refused"] == []
     model.results_[3] |= {"gain": 0.063, "gain_std": 0.012, "fold_scores": [0.84]}
     model.results_[3] |= {"status": "stopped", "reason": "far behind other methods"}
     sentence = (
-        "batch looked better (+6.3 points ± 1.2 in 1 of 5 folds), but was not kept: far behind "
-        "other methods."
+        "batch gained more in 1 of 5 folds (+6.3 points ± 1.2), but was not kept: far behind other "
+        "methods."
     )
     summary = summarize(model)
     assert summary["refused"] == [sentence]
     assert sentence in render(summary)
     original = summarize(fitted(keep_original=True))["refused"]
     assert [told.split()[0] for told in original] == ["forest", "batch"]
-    assert original[0].endswith("but not clearly better than chance.")
+    assert original[0].endswith("but the best of many may do so by chance.")
+
+
+def test_what_noise_may_do_is_not_told_of():
+    model = fitted()
+    gain = float(model.gain_)
+    model.results_[3] |= {"gain": gain + 0.01, "gain_std": 0.012, "status": "done", "reason": ""}
+    assert summarize(model)["refused"] == []
+
+
+def test_one_fold_has_no_error():
+    model = fitted()
+    for point in model.front_:
+        point["fold_gains"] = point["fold_gains"][:1]
+    text = as_text(front_blocks(summarize(model)))
+    assert "One fold was scored" in text
+    assert "±" not in text
+
 
 
 @pytest.mark.parametrize(

@@ -235,11 +235,12 @@ def _taken_for(model: Any, y: Any) -> dict[str, Any]:
 
 def _point(point: dict[str, Any], score: Score) -> dict[str, Any]:
     """Describe the choice of some number of formulas; its spread is a standard error."""
+    several = len(point["fold_gains"]) > 1  # one fold says nothing of its error
     return {
         "n_formulas": int(point["n_formulas"]),
         "chosen": bool(point["chosen"]),
-        **_amount(score, point["score"], point["score_std"]),
-        **_difference(score, point["gain"], point["gain_std"]),
+        **_amount(score, point["score"], point["score_std"] if several else None),
+        **_difference(score, point["gain"], point["gain_std"] if several else None),
     }
 
 
@@ -267,24 +268,33 @@ def _found_again(share: Any) -> str:
 
 
 def _refused(model: Any, score: Score, methods: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a sentence for each of the few methods that gained more than what was kept."""
-    gains = {r["method"]: _known(r["gain"]) or 0.0 for r in model.results_}
-    kept = max(float(model.gain_), gains.get(model.best_method_, 0.0))
-    better = [m for m in methods if not m["is_best"] and gains[m["name"]] > kept]
-    better.sort(key=lambda method: -gains[method["name"]])
+    """Return a sentence for each of the few methods that gained clearly more than what was kept."""
+    found = {
+        r["method"]: (_known(r["gain"]) or 0.0, _known(r["gain_std"]) or 0.0)
+        for r in model.results_
+    }
+    kept = max(float(model.gain_), found.get(model.best_method_, (0.0, 0.0))[0])
+
+    def lead(method: dict[str, Any]) -> float:
+        """Return the gain beyond what was kept, less one standard error: below it is noise."""
+        gain, error = found[method["name"]]
+        return gain - error - kept
+
+    better = [m for m in methods if not m["is_best"] and lead(m) > 0.0]
+    better.sort(key=lambda method: -lead(method))
     n_folds = max((method["n_folds"] for method in methods), default=0)
     sentences = []
     for method in better[:_MAX_REFUSED]:
         gain = f"{method['gain_text']} ± {method['gain_error_text']}"
         gain = gain if method["gain_error_text"] else method["gain_text"]
-        seen = f"{gain} in {method['n_folds']} of {n_folds} folds"
-        looked = f"{method['shown']} looked better ({seen})"
+        folds = f"in {method['n_folds']} of {n_folds} folds"
+        looked = f"{method['shown']} gained more {folds} ({gain})"
         if method["reason"]:
             sentences.append(f"{looked}, but was not kept: {method['reason']}.")
         elif model.best_method_ == ORIGINAL:
-            sentences.append(f"{looked}, but not clearly better than chance.")
+            sentences.append(f"{looked}, but the best of many may do so by chance.")
         else:
-            sentences.append(f"{looked}, but not clearly better than what was kept.")
+            sentences.append(f"{looked}, but not clearly more than what was kept.")
     return sentences
 
 

@@ -198,7 +198,9 @@ def front_blocks(summary: dict[str, Any], *, python: bool = False) -> Iterator[B
     if strong is None:
         kept = next((m["shown"] for m in summary["methods"] if m["is_best"]), "something else")
         yield Line(f"What was kept ({kept}) is not one of these.")
-    told = "± is one standard error. The gain in the verdict is corrected for choosing among these."
+    known = any(point["spread_text"] for point in points)
+    told = "± is one standard error." if known else "One fold was scored: errors are unknown."
+    told += " The gain in the verdict is corrected for choosing among these."
     yield Line(f"{told} {how}.", "quiet")
 
 
