@@ -295,7 +295,9 @@ class BoostedTrees(ConstructiveLearner):
             most = _FEW_ROWS_LEAVES if self._has_few_rows(n_rows) else 31
             leaves = most if leaves is None and depth is None else leaves
             rows = 20 if rows is None else rows
-        return Limits(depth, leaves, self.min_samples_split, rows, self.min_gain, halving)
+        return Limits.of(
+            self, max_depth=depth, max_leaf_nodes=leaves, min_samples_leaf=rows, halving=halving
+        )
 
     def _wanted_budget(self) -> int | str:
         """Return the budget, which may depend on the loss."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -129,14 +129,28 @@ def plan_construction(
 
 @dataclass(frozen=True)
 class Limits:
-    """When trees stop growing, in the values of the parameters."""
+    """When trees stop growing, in the values of the parameters of these names."""
 
-    max_depth: Any
-    max_leaf_nodes: Any
-    min_samples_split: Any
-    min_samples_leaf: Any
-    min_gain: Any
-    halving: Any
+    max_depth: Any = None
+    max_leaf_nodes: Any = None
+    min_samples_split: Any = 2
+    min_samples_leaf: Any = 1
+    min_gain: Any = 0.0
+    halving: Any = None
+
+    @classmethod
+    def of(cls, estimator: Any, **given: Any) -> Limits:
+        """Return the values of an estimator's parameters but for those given; defaults for others.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> Limits.of(SimpleNamespace(max_depth=3, min_gain=0.1), min_gain=0.2).max_depth
+        3
+        """
+        names = (field.name for field in fields(cls))
+        own = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+        return cls(**own | given)
 
 
 def make_settings(limits: Limits, construction: Construction, n_rows: int, **scoring: Any) -> Any:

@@ -131,14 +131,7 @@ class GrownEnsemble(ConstructiveLearner):
 
     def _limits(self, n_rows: int) -> Limits:
         """Return the limits of growing."""
-        return Limits(
-            self.max_depth,
-            self.max_leaf_nodes,
-            self.min_samples_split,
-            self.min_samples_leaf,
-            self.min_gain,
-            self.halving,
-        )
+        return Limits.of(self)
 
     def _make_job(
         self,

@@ -414,7 +414,7 @@ class BatchConstructor(ConstructiveLearner):
             # Without tests for a level, features could not use a Category at all.
             operators = (*operators, *resolve_operators(["is"]))
         self._construction = plan(self, self._schema, operators, 0)
-        limits = Limits(None, None, 2, self.min_samples_leaf, 0.0, None)
+        limits = Limits(min_samples_leaf=self.min_samples_leaf)
         settings = make_settings(
             limits, self._construction, len(matrix), many_thresholds=1, **scoring
         )

@@ -183,9 +183,7 @@ class FCTree(GrownEnsemble):
     def _limits(self, n_rows: int) -> Limits:
         least = rows_or_share("min_samples", self.min_samples, n_rows, 2)
         # All candidates see all rows of their node, so that weights follow gains on all rows.
-        return Limits(
-            self.max_depth, self.max_leaf_nodes, least, self.min_samples_leaf, self.min_gain, None
-        )
+        return Limits.of(self, min_samples_split=least, halving=None)
 
     def _make_job(
         self,
