@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from math import sqrt
@@ -109,6 +110,7 @@ class Rounds:
         self.rate, self.learner, self.seed = rate, learner, seed
         load_kernels(job.settings)
         self.halt = Halt(learner.max_time)
+        self.n_threads = min(local_threads(learner.n_jobs), loss.n_groups)
         n_rows = job.columns.shape[1]
         self.raw = np.repeat(loss.start()[:, None], n_rows, axis=1)
         self.order = np.flatnonzero(job.target.weights > 0).astype(np.int32)
@@ -123,21 +125,22 @@ class Rounds:
     def run(self, on_done: Any) -> None:
         """Grow rounds up to their number, until nothing is gained, or until time is up."""
         learner = self.learner
-        for round_number in range(learner.n_estimators):
-            if not self._add_round(round_number):
-                break
-            on_done(round_number + 1)
-            if self.watched is not None:
-                best = int(np.argmin(self.held))
-                if len(self.held) - 1 - best >= learner.n_iter_no_change:
+        with ThreadPoolExecutor(self.n_threads) as threads:
+            for round_number in range(learner.n_estimators):
+                if not self._add_round(round_number, threads):
                     break
-            if self.halt.time_is_up:
-                break
+                on_done(round_number + 1)
+                if self.watched is not None:
+                    best = int(np.argmin(self.held))
+                    if len(self.held) - 1 - best >= learner.n_iter_no_change:
+                        break
+                if self.halt.time_is_up:
+                    break
         if self.watched is not None:
             keep = max(1, int(np.argmin(self.held)))
             self.trees = self.trees[: keep * self.loss.n_groups]
 
-    def _add_round(self, round_number: int) -> bool:
+    def _add_round(self, round_number: int, threads: ThreadPoolExecutor) -> bool:
         """Grow one round's trees and add the values of their leaves to all scores."""
         loss, groups = self.loss, self.loss.n_groups
         first = round_number * groups
@@ -151,8 +154,7 @@ class Rounds:
             partial(grow_one, job, sample, seed, halt, self.buffer_pool)
             for job, seed in zip(jobs, seeds, strict=True)
         ]
-        n_threads = min(local_threads(self.learner.n_jobs), groups)
-        grown = run_in_threads(tasks, n_threads, halt=halt)
+        grown = run_in_threads(tasks, self.n_threads, halt=halt, pool=threads)
         if halt.flag[0]:
             return False
         added = []

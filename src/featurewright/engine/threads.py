@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any, TypeVar
 
@@ -88,6 +88,7 @@ def run_in_threads(
     *,
     halt: Halt | None = None,
     on_done: Callable[[int], None] | None = None,
+    pool: ThreadPoolExecutor | None = None,
 ) -> list[Result | None]:
     """Run tasks in threads and return their results in order.
 
@@ -105,6 +106,8 @@ def run_in_threads(
         The flag and the deadline.
     on_done : callable, optional
         Called with the number of finished tasks.
+    pool : ThreadPoolExecutor, optional
+        Threads to use; else some are started, which takes longer than a small task.
     """
     if n_threads <= 1 and (halt is None or not _must_watch(halt)):
         return _one_by_one(tasks, on_done)
@@ -113,14 +116,14 @@ def run_in_threads(
     waiting = iter(range(len(tasks)))
     running: dict[Future[Result], int] = {}
     done = 0
-    with ThreadPoolExecutor(max_workers=n_threads) as pool:
+    with ThreadPoolExecutor(n_threads) if pool is None else nullcontext(pool) as threads:
         try:
             while True:
                 while len(running) < n_threads and not (halt.time_is_up and (running or done)):
                     number = next(waiting, None)
                     if number is None:
                         break
-                    running[pool.submit(tasks[number])] = number
+                    running[threads.submit(tasks[number])] = number
                 if not running:
                     break
                 finished, _ = wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
