@@ -134,22 +134,6 @@ def test_names_and_labels_have_a_limit():
     assert auto.left_out_ == {"c": "has labels of more than 1,000 characters"}
 
 
-def test_free_text_is_no_identifier(caplog):
-    random = np.random.default_rng(0)
-    words = ["good", "bad", "room", "view", "breakfast", "noisy", "clean", "again"]
-    frame = pd.DataFrame({"a": random.normal(size=60), "b": random.normal(size=60)})
-    frame["review"] = [f"{k} " + " ".join(random.choice(words, 6)) for k in range(60)]
-    frame["key"] = [f"row {k}" for k in range(60)]
-    auto = AutoFeatures(**SEARCH).fit(frame, frame["a"] > 0)
-    assert auto.left_out_["review"].startswith("holds free text, which is not read")
-    assert auto.left_out_["key"].startswith("looks like an identifier")
-    assert "Column 'review' holds free text" in caplog.text
-    assert "Column 'key'" not in caplog.text
-    frame["review"] *= 50
-    auto = AutoFeatures(**SEARCH).fit(frame, frame["a"] > 0)
-    assert auto.left_out_["review"].startswith("holds free text, which is not read")
-
-
 def test_searches_that_try_nothing_say_so(caplog):
     X = np.random.default_rng(0).normal(size=(6, 3))
     AutoFeatures(**SEARCH).fit(X, X[:, 0])

@@ -261,7 +261,6 @@ def test_one_fold_has_no_error():
     assert "±" not in text
 
 
-
 @pytest.mark.parametrize(
     ("task", "labels", "y", "told"),
     [

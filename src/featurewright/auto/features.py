@@ -74,8 +74,9 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     What is tried follows from the effort, the other settings and the shape of the table alone. The
     same seed gives the same result on any machine, idle or busy, for any `n_jobs`.
 
-    Tables may hold numbers, booleans, strings and categories, dates, times and durations, and
-    missing values. Columns that are constant, empty or look like identifiers are left out.
+    Tables may hold numbers, booleans, strings and categories, dates, times and durations, free
+    text, and missing values. Columns that are constant, empty or look like identifiers are left
+    out.
 
     Parameters
     ----------
@@ -119,6 +120,10 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     store_links : bool, default=False
         Whether model files hold the linked rows of the fit. Without them, a model from a file has
         to be given tables: ``predict(X, links={"orders": orders})``.
+    free_text : bool, default=True
+        Whether columns of free text (sentences) are used: their lengths, numbers of words, and up
+        to eight themes, which are the main directions of hashed words and pairs of words. Such
+        numbers have no SQL or ONNX form. Without it these columns are left out.
     max_size : int, default=5
         Largest number of symbols in a formula; a bend or step at a number comes on top.
     feature_names : {"auto", "formula", "short"}, default="auto"
@@ -228,6 +233,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         links: Any = (),
         as_of: str | None = None,
         store_links: bool = False,
+        free_text: bool = True,
         max_size: int = 5,
         feature_names: str = "auto",
         random_state: Any = None,
@@ -245,6 +251,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         self.links = links
         self.as_of = as_of
         self.store_links = store_links
+        self.free_text = free_text
         self.max_size = max_size
         self.feature_names = feature_names
         self.random_state = random_state
@@ -322,9 +329,11 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 "numbers."
             )
         clock = self._make_clock(self.time_budget)
-        reader, table, left_out = learn_reader(self, X)
+        reader, table, left_out = learn_reader(self, X, free_text=self.free_text)
         for name, _, kind in reader.times if self.verbose else ():
             _logger.warning("Column %r is read as a %s.", name, kind.value)
+        for name, _, _ in reader.texts if self.verbose else ():
+            _logger.warning("Column %r is read as free text; free_text=False does not.", name)
         n_rows = len(table.matrix)
         weights, groups = check_weights(sample_weight, n_rows), check_groups(groups, n_rows)
         check_length(y, n_rows)
@@ -451,6 +460,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         check_links("links", self.links)
         check_as_of(self.as_of)
         flag("store_links", self.store_links)
+        flag("free_text", self.free_text)
         return chosen_methods(self.methods, self.links)
 
     def _keep_results(

@@ -118,6 +118,7 @@ def learn_originals(
     columns: list[OutputColumn] = []
     steps: list[tuple[str, int, float]] = []
     frequencies: dict[int, Matrix] = {}
+    told: set[bytes] = set()
     taken = set(schema.names)
 
     def add(name: str, kind: str, at: int, value: float) -> None:
@@ -149,7 +150,11 @@ def learn_originals(
         if schema.domains[at] == Domain.BOOLEAN:
             fill = float(fill > 0.5)
         add(name, "number", at, fill)
-        if 0 < len(known) < len(values):
+        gaps = np.packbits(np.isnan(values)).tobytes()
+        if 0 < len(known) < len(values) and gaps not in told:
+            told.add(
+                gaps
+            )  # columns that are missing together, such as parts of a date, say it once
             add(f"{name} is missing", "missing", at, 0.0)
     return Originals(tuple(columns), tuple(steps), frequencies)
 

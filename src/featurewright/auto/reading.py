@@ -34,6 +34,7 @@ from featurewright.tables.dates import (
     read_seconds,
     time_kind,
 )
+from featurewright.tables.free_text import TextReader, learn_text
 
 Matrix = NDArray[np.float64]
 
@@ -42,10 +43,7 @@ _MAX_DISTINCT_SHARE = 0.9  # of the labels, above which text is an identifier
 _MAX_EXPECTED_REPEATS = 10.0  # of random numbers: above, numbers without any are identifiers
 _MIN_WORDS = 4.0  # of a label on average, from which labels are sentences
 _MAX_SAMPLED_LABELS = 1_000
-_FREE_TEXT = (
-    "holds free text, which is not read: turn it into numbers first, such as with scikit-learn's "
-    "TfidfVectorizer and TruncatedSVD"
-)
+_FREE_TEXT = "holds free text, which is not read: free_text=True reads it"
 _MAX_DATE_COLUMNS = 6  # up to which differences of dates are columns
 _ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|guid|key|index|rownum|row)$", re.IGNORECASE)
 
@@ -63,7 +61,8 @@ class DerivedColumn:
     part : str
         "value" for a column taken as it is; of a date "year", "month", "day", "weekday", "hour",
         "minute" or "days" (since `base`, with fractions); "seconds" of a duration or a time of
-        day; "difference" of two dates in days.
+        day; "difference" of two dates in days; of free text "characters", "words", "theme 1" and so
+        on.
     other : str
         Of a difference, the raw column that is subtracted, else "".
     base : float
@@ -86,7 +85,8 @@ class DerivedColumn:
 class TableReader:
     """How a raw table becomes the table that features are made from, as learned in `fit`.
 
-    Plain columns come first, in the order of the raw table, then those derived from dates.
+    Plain columns come first, in the order of the raw table, then those derived from dates and from
+    free text.
 
     Parameters
     ----------
@@ -104,6 +104,8 @@ class TableReader:
         The result's names, domains and levels.
     whole : Schema or None
         All columns, where the training table was an array.
+    texts : tuple of (str, int, TextReader)
+        Name, position and reader of the columns of free text that are used.
 
     Examples
     --------
@@ -126,6 +128,7 @@ class TableReader:
     columns: tuple[DerivedColumn, ...]
     schema: Schema
     whole: Schema | None
+    texts: tuple[tuple[str, int, TextReader], ...] = ()
 
     @property
     def input_schema(self) -> Schema:
@@ -146,14 +149,15 @@ class TableReader:
         seconds = {
             name: read_seconds(name, frame[:, place], kind) for name, place, kind in self.times
         }
+        texts = {name: reader.read(_texts(frame[:, place])) for name, place, reader in self.texts}
         derived = self.columns[len(self.places) :]
-        return EncodedTable(_join(plain, seconds, derived), self.schema)
+        return EncodedTable(_join(plain, seconds, texts, derived), self.schema)
 
 
 def keep_plain(
     reader: TableReader, table: EncodedTable, kept: NDArray[np.intp]
 ) -> tuple[TableReader, EncodedTable]:
-    """Return a reader and a table with some of the plain columns, and all derived from dates."""
+    """Return a reader and a table with some of the plain columns, and all derived ones."""
     places = tuple(reader.places[at] for at in kept)
     plain = _subset(reader.plain, kept.tolist())
     derived = reader.columns[len(reader.places) :]
@@ -165,11 +169,12 @@ def keep_plain(
 
 
 def learn_reader(
-    estimator: BaseEstimator, X: Any
+    estimator: BaseEstimator, X: Any, *, free_text: bool = True
 ) -> tuple[TableReader, EncodedTable, dict[str, str]]:
     """Return a reader learned from a table, the table as encoded, and the columns left out.
 
     Sets ``n_features_in_`` and, where the table has names, ``feature_names_in_`` of the estimator.
+    Without `free_text`, columns of free text are left out.
     """
     frame = _as_frame(X)
     if frame is None:
@@ -202,20 +207,29 @@ def learn_reader(
         seconds[names[place]] = values
         times.append((names[place], place, kind))
     kept = [at for at, place in enumerate(is_plain) if names[place] not in left_out]
-    if not kept and not times:
+    texts: list[tuple[str, int, TextReader]] = []
+    parts: dict[str, dict[str, Matrix]] = {}
+    for place, name in enumerate(names):
+        if free_text and left_out.get(name) == _FREE_TEXT:
+            found = _texts(frame[:, place])
+            texts.append((name, place, learn_text(found)))
+            parts[name] = texts[-1][2].read(found)
+            del left_out[name]
+    if not kept and not times and not texts:
         if not is_plain:
             raise ValueError("No column of X has more than one value: pass columns that vary.")
         kept = list(range(len(is_plain)))  # something must be left to learn from
         left_out = {}
-    derived = _derive(seconds, {name: kind for name, _, kind in times}, set(names))
+    taken = set(names)
+    derived = _derive(seconds, {name: kind for name, _, kind in times}, taken)
+    derived += _derive_text(parts, taken)
     plain = _subset(whole, kept)
     columns = tuple(DerivedColumn(name, name, "value") for name in plain.names) + derived
     schema = _with_derived(plain, derived)
-    reader = TableReader(
-        names, tuple(is_plain[at] for at in kept), plain, tuple(times), columns, schema, None
-    )
+    places = tuple(is_plain[at] for at in kept)
+    reader = TableReader(names, places, plain, tuple(times), columns, schema, None, tuple(texts))
     # A copy: the rows may be kept, and must not change with the table of the user.
-    table = EncodedTable(_join(matrix[:, kept], seconds, derived), schema)
+    table = EncodedTable(_join(matrix[:, kept], seconds, parts, derived), schema)
     return reader, table, left_out
 
 
@@ -304,6 +318,24 @@ def _derive(
     return tuple(derived)
 
 
+def _derive_text(parts: dict[str, dict[str, Matrix]], taken: set[str]) -> tuple[DerivedColumn, ...]:
+    """Return the columns derived from free text: those that vary."""
+    return tuple(
+        DerivedColumn(_free(f"{name}: {part}", taken), name, part)
+        for name, found in parts.items()
+        for part, values in found.items()
+        if len(np.unique(values[~np.isnan(values)])) > 1
+    )
+
+
+def _texts(series: nw.Series) -> list[str | None]:
+    """Return the texts of a column; None where one is missing."""
+    missing = series.is_null().to_list()
+    return [
+        None if gap else str(value) for value, gap in zip(series.to_list(), missing, strict=True)
+    ]
+
+
 def _free(name: str, taken: set[str]) -> str:
     """Return a name that no other column has, and add it to those taken."""
     while name in taken:
@@ -312,8 +344,13 @@ def _free(name: str, taken: set[str]) -> str:
     return name
 
 
-def _join(plain: Matrix, seconds: dict[str, Seconds], derived: tuple[DerivedColumn, ...]) -> Matrix:
-    """Return plain columns and those derived from dates side by side."""
+def _join(
+    plain: Matrix,
+    seconds: dict[str, Seconds],
+    texts: dict[str, dict[str, Matrix]],
+    derived: tuple[DerivedColumn, ...],
+) -> Matrix:
+    """Return plain columns and those derived from dates and from free text side by side."""
     if not derived:
         return plain
     parts = {
@@ -324,6 +361,9 @@ def _join(plain: Matrix, seconds: dict[str, Seconds], derived: tuple[DerivedColu
     out = np.empty((len(plain), plain.shape[1] + len(derived)))
     out[:, : plain.shape[1]] = plain
     for place, column in enumerate(derived, start=plain.shape[1]):
+        if column.source in texts:
+            out[:, place] = texts[column.source][column.part]
+            continue
         values = seconds[column.source]
         if column.part == "seconds":
             out[:, place] = values
@@ -337,7 +377,7 @@ def _join(plain: Matrix, seconds: dict[str, Seconds], derived: tuple[DerivedColu
 
 
 def _with_derived(plain: Schema, derived: tuple[DerivedColumn, ...]) -> Schema:
-    """Return the schema of plain columns and those derived from dates."""
+    """Return the schema of plain columns and of those derived from others."""
     weekday = [column.part == "weekday" for column in derived]
     domains = [Domain.CATEGORY if is_label else Domain.REAL for is_label in weekday]
     return Schema(
@@ -360,11 +400,12 @@ def _subset(schema: Schema, kept: list[int]) -> Schema:
 
 def _numbers_only(reader: TableReader) -> Schema:
     """Return the schema for reading an array in place of a frame; refuse it where dates are."""
-    if reader.times:
-        raise TypeError(
-            f"X is an array of numbers, but column {reader.times[0][0]!r} held dates or times when "
-            "the model was fitted: pass a data frame with the columns of the fit."
-        )
+    for names, what in ((reader.times, "dates or times"), (reader.texts, "free text")):
+        if names:
+            raise TypeError(
+                f"X is an array of numbers, but column {names[0][0]!r} held {what} when the model "
+                "was fitted: pass a data frame with the columns of the fit."
+            )
     domains = np.full(len(reader.names_in), Domain.REAL, dtype=np.int8)
     domains[list(reader.places)] = reader.plain.domains
     levels: list[Any] = [None] * len(reader.names_in)

@@ -301,16 +301,11 @@ def _refused(model: Any, score: Score, methods: Sequence[dict[str, Any]]) -> lis
 def unexpected(model: Any) -> list[str]:
     """Return what the user of a search should be told unasked, as sentences.
 
-    That nothing could be tried, that something was refused which looked better, or that a column
-    of free text is not read.
+    That nothing could be tried, or that something was refused which gained more.
     """
     score = Score(str(model.scoring_))
     methods = [_method(result, score, model.best_method_) for result in model.results_]
-    told = [
-        f"Column {name!r} {reason}."
-        for name, reason in model.left_out_.items()
-        if "free text" in reason
-    ]
+    told = []
     if not any(m["n_folds"] for m in methods if not m["is_original"]):
         reasons = dict.fromkeys(m["reason"] for m in methods if m["reason"])
         why = f" ({'; '.join(reasons)})" if reasons else ""

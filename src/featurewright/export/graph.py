@@ -115,6 +115,11 @@ class Graph:
         """Add a column of the table, or what it is made from."""
         if not self.derived or self.derived[index].part == "value":
             return self.add("column", data=int(index))
+        if self.derived[index].source not in self.kinds:
+            raise ValueError(
+                f"Column {self.derived[index].source!r} holds free text, whose numbers have no SQL "
+                "or ONNX form; fit with free_text=False, or use transform and predict."
+            )
         part = date_part(self, self.derived[index], self.kinds)
         return self.add("round", part) if self.narrow else part
 

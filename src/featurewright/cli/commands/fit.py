@@ -94,6 +94,14 @@ def fit(
             metavar="N",
         ),
     ] = None,
+    free_text: Annotated[
+        bool | None,
+        typer.Option(
+            "--free-text/--no-free-text",
+            help="Use columns of sentences: length, words, themes. On, unless --sql is given.",
+            show_default=False,
+        ),
+    ] = None,
     short_names: Annotated[
         bool,
         typer.Option(
@@ -258,6 +266,7 @@ def fit(
             time_budget=time,
             n_features_out=max_formulas,
             feature_names="short" if short_names else "formula",
+            free_text=sql is None if free_text is None else free_text,
             scoring=scoring,
             cv=cv,
             links=links,

@@ -17,6 +17,7 @@ from featurewright.expressions import OPERATORS, Domain, Operator, operator_opco
 from featurewright.expressions.builtin import IS
 from featurewright.expressions.opcodes import END, MAX_OPCODE, symbol_opcode, symbol_parameter
 from featurewright.expressions.operators import MAX_ARITY
+from featurewright.tables.free_text import N_BUCKETS
 
 if TYPE_CHECKING:
     from featurewright.auto.links import LinkedColumns
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from featurewright.landmarks.similarity import LandmarkMap, Similarity
     from featurewright.recursive.inputs import Inputs
     from featurewright.tables import MultiTarget, Schema
+    from featurewright.tables.free_text import TextReader
 
 Integers = npt.NDArray[np.int64]
 _Stacks = tuple[Integers, Integers, Integers]  # domains, columns, and how many there are
@@ -246,18 +248,33 @@ def check_linked(linked: LinkedColumns) -> None:
     )
 
 
+def check_text(reader: TextReader) -> None:
+    """Refuse weights of other buckets than words are hashed to."""
+    weights = reader.weights
+    demand(
+        weights.ndim == 2
+        and weights.dtype == np.float64
+        and len(weights) == N_BUCKETS
+        and all_finite(weights.ravel()),
+        "the weights of words are not those of free text",
+    )
+
+
 def check_reader(reader: TableReader) -> None:
     """Refuse a reader whose result would not have the columns that it says."""
     n_columns, n_plain = len(reader.names_in), len(reader.places)
     times = {name for name, _, _ in reader.times}
-    places = [*reader.places, *(place for _, place, _ in reader.times)]
+    texts = {name: text.parts for name, _, text in reader.texts}
+    places = [*reader.places, *(place for _, place, _ in (*reader.times, *reader.texts))]
     derived = reader.columns[n_plain:]
     demand(
         all(0 <= place < n_columns for place in places)
         and reader.plain.n_columns == n_plain
         and len(reader.columns) == reader.schema.n_columns >= max(1, n_plain)
         and all(
-            column.source in times
+            column.part in texts[column.source]
+            if column.source in texts
+            else column.source in times
             and column.part in _PARTS
             and (column.other in times) == (column.part == "difference")
             for column in derived
@@ -266,7 +283,7 @@ def check_reader(reader: TableReader) -> None:
     )
     whole = reader.whole
     demand(
-        whole is None or (whole.n_columns == n_columns and not reader.times),
+        whole is None or (whole.n_columns == n_columns and not reader.times and not reader.texts),
         "the columns of an array are not those that are read",
     )
 

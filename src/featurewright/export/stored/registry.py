@@ -111,6 +111,7 @@ RECORDS = {
         "featurewright.landmarks.runs", kinds={"member": OneOf(("One", "Bag", "Boosted"))}
     ),
     "DerivedColumn": RecordSpec("featurewright.auto.reading"),
+    "TextReader": RecordSpec("featurewright.tables.free_text", checks.check_text),
     "TableReader": RecordSpec("featurewright.auto.reading", checks.check_reader),
     "LinkedColumns": RecordSpec("featurewright.auto.links", checks.check_linked),
     "OutputColumn": RecordSpec("featurewright.auto.originals"),
