@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from featurewright.expressions import Domain
+from featurewright.expressions.text import shorten
 from featurewright.tables import (
     MAX_LABEL,
     EncodedTable,
@@ -38,9 +40,12 @@ from featurewright.tables.free_text import TextReader, learn_text
 
 Matrix = NDArray[np.float64]
 
+_logger = logging.getLogger("featurewright")
+
 _MIN_IDENTIFIER_ROWS = 20  # below which no column is taken for an identifier
 _MAX_DISTINCT_SHARE = 0.9  # of the labels, above which text is an identifier
 _MAX_EXPECTED_REPEATS = 10.0  # of random numbers: above, numbers without any are identifiers
+_MAX_ODD_SHARE = 0.1  # of the labels that are no numbers, up to which the others were meant as such
 _MIN_WORDS = 4.0  # of a label on average, from which labels are sentences
 _MAX_SAMPLED_LABELS = 1_000
 _FREE_TEXT = "holds free text, which is not read: free_text=True reads it"
@@ -210,7 +215,7 @@ def learn_reader(
     texts: list[tuple[str, int, TextReader]] = []
     parts: dict[str, dict[str, Matrix]] = {}
     for place, name in enumerate(names):
-        if free_text and left_out.get(name) == _FREE_TEXT:
+        if free_text and left_out.get(name) is _FREE_TEXT:
             found = _texts(frame[:, place])
             texts.append((name, place, learn_text(found)))
             parts[name] = texts[-1][2].read(found)
@@ -275,8 +280,12 @@ def _reason(values: NDArray[np.floating[Any]], schema: Schema, at: int) -> str:
         return ""
     if schema.domains[at] == Domain.CATEGORY:
         if distinct > _MAX_DISTINCT_SHARE * len(known):
-            if _are_sentences(schema.levels[at] or ()):
+            labels = schema.levels[at] or ()
+            if _are_sentences(labels):
                 return _FREE_TEXT
+            if found := _nearly_numbers(labels):
+                _logger.warning("Column %r is left out: it %s.", schema.names[at], found)
+                return found
             return "looks like an identifier: almost all values are unique"
         return ""
     if distinct < len(known) or np.any(known != np.floor(known)):
@@ -287,6 +296,23 @@ def _reason(values: NDArray[np.floating[Any]], schema: Schema, at: int) -> str:
     if repeats > _MAX_EXPECTED_REPEATS or _ID_NAME.search(schema.names[at]):
         return "looks like an identifier: whole numbers that are all different"
     return ""
+
+
+def _nearly_numbers(labels: Sequence[object]) -> str:
+    """Return what is to be done with labels that are numbers but for a few; "" for others."""
+    odd = [label for label in labels if not _is_number(label)]
+    if len(odd) > _MAX_ODD_SHARE * len(labels):
+        return ""
+    but = f" but for {len(odd):,} such as {shorten(repr(odd[0]))}" if odd else ""
+    return f"holds numbers as text{but}: convert them, as pandas.to_numeric(errors='coerce') does"
+
+
+def _is_number(label: object) -> bool:
+    """Whether a label is a number that is written as text."""
+    try:
+        return bool(np.isfinite(float(str(label))))
+    except ValueError:
+        return False
 
 
 def _are_sentences(labels: Sequence[object]) -> bool:
