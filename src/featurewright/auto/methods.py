@@ -102,12 +102,15 @@ class Task:
         Largest number of symbols in a formula.
     n_jobs : int or None
         Threads.
+    adds_up : bool
+        Whether the estimator adds up its columns, so that a sum of them is nothing new to it.
     """
 
     kind: str
     n_outputs: int
     max_size: int
     n_jobs: int | None
+    adds_up: bool = True
 
     def pick(self, classifier: Any, regressor: Any) -> Any:
         """Return the class of estimator for the target."""
