@@ -27,6 +27,7 @@ _MAX_SUMS = 10
 _DIGITS = 2  # of a weight
 _MIN_SHARE = 0.02  # of what a sum explains, that each of its columns adds
 _MAX_MISSING = 0.2  # share of rows in which a column of a sum may be missing
+_LINEAR = ("add", "sub", "neg", "scaled", "shifted")
 _SMALL, _LARGE = 1e-9, 1e12  # weights outside of these are unreadable
 
 
@@ -98,6 +99,21 @@ def bent_sums(sums: Sequence[Expression], rows: EncodedTable) -> list[Expression
     return found
 
 
+def is_sum(formula: Expression) -> bool:
+    """Whether a formula adds up weighted columns, and does nothing else.
+
+    Examples
+    --------
+    >>> from featurewright.expressions import parse
+    >>> is_sum(parse("2 * a - b + 1", "ab")), is_sum(parse("2 * a > b", "ab"))
+    (True, False)
+    """
+    return formula.fold(
+        lambda node: node.domain == Real,
+        lambda node, found: node.operator.name in _LINEAR and all(found),
+    )
+
+
 def scaled(factor: float, formula: Expression) -> Expression:
     """Return a number times a formula, simplified."""
     code = number_code(factor)
@@ -149,16 +165,10 @@ def _weigh(values: Matrix, known: Matrix, target: Matrix, wanted: int) -> Matrix
 
 def _sum(columns: Sequence[Column], weights: Matrix) -> Expression:
     """Return a sum of columns: the ones with a weight of one first, those with a minus later."""
-    terms = sorted(
-        np.flatnonzero(weights), key=lambda place: (weights[place] < 0, weights[place] != 1.0)
-    )
-    made: Expression | None = None
-    for place in terms:
-        if made is None:
-            made = scaled(weights[place], columns[place])
-            continue
-        name = "add" if weights[place] > 0 else "sub"
-        made = Call(get_operator(name), (made, scaled(abs(weights[place]), columns[place])))
-    if made is None:
-        raise ValueError("A sum needs a column with a weight, got none; give it one.")
+    terms = [(float(weights[k]), columns[k]) for k in np.flatnonzero(weights).tolist()]
+    terms.sort(key=lambda term: (term[0] < 0.0, term[0] != 1.0))
+    made = scaled(*terms[0])
+    for weight, column in terms[1:]:
+        name = "add" if weight > 0.0 else "sub"
+        made = Call(get_operator(name), (made, scaled(abs(weight), column)))
     return made
