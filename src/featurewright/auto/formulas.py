@@ -152,7 +152,8 @@ class _Pool:
         self._some_rows = EncodedTable(rows.matrix[self._some], rows.schema)
         few = len(base) < _SCREENED_SHARE * max(_MIN_SCREEN_ROWS, 2 * base.shape[1])
         self._screen = None if few else Pursuit(base[self._some], target[self._some])
-        features = [*features, *(Feature.of(new) for new in self._best_of(more, _N_NEW))]
+        new = self._best_of(more, _N_NEW, beyond_chance=True)
+        features = [*features, *map(Feature.of, new)]
         # The simplest first: of formulas that say the same, it is the one that stays.
         listed = sorted(
             {f.expression: f for feature in features for f in _sensible(feature)}.values(),
@@ -181,9 +182,7 @@ class _Pool:
 
     def is_worth_improving(self, found: _Found) -> bool:
         """Whether a formula explains more than the best of as many columns of noise would."""
-        rest = float((self._pursuit.rest**2).sum()) / self._pursuit.rest.shape[1]
-        by_chance = 2.0 * np.log(len(self._features) + 1.0) / len(self._pursuit.rest)
-        return found.value > by_chance * rest
+        return found.value > _by_chance(self._pursuit, len(self._features))
 
     def improve(
         self,
@@ -212,13 +211,20 @@ class _Pool:
             found = _Found(feature, own, float(gains[best]), found.place)
         return found
 
-    def _best_of(self, options: Sequence[Expression], n_kept: int) -> list[Expression]:
-        """Return the better ones of some formulas, by what they explain in some of the rows."""
+    def _best_of(
+        self, options: Sequence[Expression], n_kept: int, *, beyond_chance: bool = False
+    ) -> list[Expression]:
+        """Return the better ones of some formulas, by what they explain in some of the rows.
+
+        Those that explain no more than the best of as many columns of noise may be left out.
+        """
         screen, rows = self._screen or self._pursuit, self._some_rows
         values, sound = formula_values(options, rows if self._screen else self._rows)
         sizes = np.array([_length(options[place]) for place in sound])
         gains = screen.explained(normalized(values[:, sound])) * _WORTH_PER_SYMBOL**sizes
         kept = np.sort(np.argsort(-gains, kind="stable")[:n_kept])
+        if beyond_chance:
+            kept = kept[gains[kept] > _by_chance(screen, len(options))]
         return [options[sound[place]] for place in kept]
 
     def take(self, found: _Found) -> Feature:
@@ -234,6 +240,12 @@ class _Pool:
         self._taken.add(expression)
         share = found.value / _WORTH_PER_SYMBOL ** _length(expression)
         return replace(found.feature, gain=share)
+
+
+def _by_chance(pursuit: Pursuit, n_columns: int) -> float:
+    """Return the share of a target that the best of some columns of noise explains, about."""
+    rest = float((pursuit.rest**2).sum()) / pursuit.rest.shape[1]
+    return 2.0 * float(np.log(n_columns + 1.0)) / len(pursuit.rest) * rest
 
 
 def _sensible(feature: Feature) -> list[Feature]:

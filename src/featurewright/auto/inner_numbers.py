@@ -30,6 +30,7 @@ _SUMS = ("add", "sub")  # weighed inside of something else
 _QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)
 _WEIGHTS = (0.25, 0.5, 2.0, 4.0)  # in units of the operands' scales
 _STEPS = (0.5, 0.7, 0.9, 1.1, 1.4, 2.0)  # from a number to those near it
+_MIN_SHIFT = 0.1  # in units of the spread: less is no shift
 _MAX_RATIO_COLUMNS = 8
 
 
@@ -135,9 +136,8 @@ def _shifts(node: Call, rows: EncodedTable, place: int) -> Iterator[Expression]:
     if spread == 0.0:
         return
     for quantile in np.quantile(values, _QUANTILES):
-        # A constant much smaller than the values vary is none.
         shift = rounded(-quantile, 1 if abs(quantile) < spread else 2)
-        if abs(shift) > 0.02 * spread:
+        if abs(shift) > _MIN_SHIFT * spread:
             yield _shifted(operand, shift)
     if node.operator.name in ("div", "log", "reciprocal") and values.min() >= 0.0:
         for factor in (0.1, 0.5, 2.0):

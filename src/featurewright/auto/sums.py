@@ -25,6 +25,7 @@ MAX_TERMS = 5  # columns of a sum
 _N_SUMS = 3  # of one target, one after the other
 _MAX_SUMS = 10
 _DIGITS = 2  # of a weight
+_MIN_LIKENESS = 0.9999  # correlation with a sum of exact weights, for one digit to be enough
 _MIN_SHARE = 0.02  # of what a sum explains, that each of its columns adds
 _MAX_MISSING = 0.2  # share of rows in which a column of a sum may be missing
 _LINEAR = ("add", "sub", "neg", "scaled", "shifted")
@@ -159,7 +160,11 @@ def _weigh(values: Matrix, known: Matrix, target: Matrix, wanted: int) -> Matrix
     own = own / own[np.argmax(np.abs(solved))]
     if (np.abs(own) < _SMALL).any() or (np.abs(own) > _LARGE).any():
         return weights
-    weights[chosen] = [rounded(weight) for weight in own]
+    few = np.array([rounded(weight, 1) for weight in own])
+    # Fewer digits are easier to read, and the same for more samples of rows.
+    alike = normalized(values[:, chosen] @ np.column_stack([few, own]))
+    enough = alike[:, 0] @ alike[:, 1] >= _MIN_LIKENESS
+    weights[chosen] = few if enough else [rounded(weight) for weight in own]
     return weights
 
 
