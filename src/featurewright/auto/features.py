@@ -121,7 +121,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         Whether model files hold the linked rows of the fit. Without them, a model from a file has
         to be given tables: ``predict(X, links={"orders": orders})``.
     max_size : int, default=5
-        Largest number of symbols in a formula; a bend or step at a number comes on top.
+        Largest number of symbols in a formula; numbers come on top. A weighted sum of columns has
+        at most as many columns, and no more than five.
     feature_names : {"auto", "formula", "short"}, default="auto"
         Names of constructed columns in the output and in SQL: their formulas, or "fw_01", "fw_02"
         and so on, which `feature_mapping_` explains. "short" also replaces names of other columns

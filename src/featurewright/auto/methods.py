@@ -99,7 +99,7 @@ class Task:
     n_outputs : int
         Columns of the target.
     max_size : int
-        Largest number of symbols in a formula.
+        Largest number of symbols in a formula, and of columns in a sum.
     n_jobs : int or None
         Threads.
     adds_up : bool
