@@ -58,14 +58,19 @@ def target_of(dataset: Dataset, settings: Settings) -> np.ndarray:
     return y if dataset.task == "regression" else np.array([f"c{code:03d}" for code in y])
 
 
-def evaluate_auto(settings: Settings) -> Values:
-    """Fit `AutoFeatures`; score its model and the same estimator without it on the test rows."""
+def evaluate_auto(
+    settings: Settings, rows: tuple[Dataset, np.ndarray, np.ndarray] | None = None
+) -> Values:
+    """Fit `AutoFeatures`; score its model and the same estimator without it on the test rows.
+
+    The rows are those that the settings name, where none are given.
+    """
     from sklearn.metrics import get_scorer
 
     from featurewright import AutoFeatures
     from featurewright.auto import standard_estimator
 
-    dataset, train, test = rows_of(settings)
+    dataset, train, test = rows_of(settings) if rows is None else rows
     y = target_of(dataset, settings)
     X_train, X_test = take(dataset.X, train), take(dataset.X, test)
     params = dict(settings["params"])
@@ -74,9 +79,9 @@ def evaluate_auto(settings: Settings) -> Values:
     auto = AutoFeatures(
         estimator, random_state=settings["split"], n_jobs=settings["n_jobs"], **params
     )
-    started = time.perf_counter()
+    started, cpu_started = time.perf_counter(), time.process_time()
     auto.fit(X_train, y[train])
-    seconds = time.perf_counter() - started
+    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
     kinds = {"number", "missing", "level", "frequency"}
     n_original = sum(column.kind in kinds for column in auto.columns_)
     with threadpool_limits(settings["n_jobs"]):
@@ -91,6 +96,7 @@ def evaluate_auto(settings: Settings) -> Values:
         error_few = error_of(dataset, few.predict(X_test), y[test])
     return {
         "fit_seconds": seconds,
+        "cpu_seconds": cpu_seconds,
         "before": float(before),
         "after": float(after),
         "error": error_after,

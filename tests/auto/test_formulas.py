@@ -160,3 +160,23 @@ def test_a_pool_is_kept_up_to_date(n_targets):
     scaled = centred / np.sqrt((centred**2).sum(axis=0))
     naive = scaled - design @ np.linalg.lstsq(design, scaled, rcond=None)[0]
     assert_allclose(pursuit.rest, naive, atol=1e-12)
+
+
+def test_no_formula_is_another_one_times_a_number():
+    found = {str(other) for other in shorter(read("2 * (a * b) - 3 > c")[0])}
+    assert "a * b" in found
+    assert not [text for text in found if text.startswith("2 * (a * b)") and ">" not in text]
+
+
+def test_a_number_inside_is_found():
+    target = np.abs(X[:, 0] - 2 * X[:, 1]) + 0.05 * RNG.normal(size=600)
+    # A linear model makes the same of this bend as of ``abs(a - 2 * b)``.
+    assert order(["abs(a - b)", "b * c"], target, wanted=1)[0].startswith("max(b - 0.5 * a, ")
+    target = X[:, 2] / (X[:, 1] ** 2 + 1.0) + 0.02 * RNG.normal(size=600)
+    assert order(["abs(a)", "b * c"], target, wanted=1)[0].startswith("c / (square(b) + ")
+
+
+def test_a_linear_boundary_takes_one_formula():
+    target = (2 * X[:, 0] - X[:, 1] > X[:, 2]).astype(float)
+    (found,) = order(["abs(a)", "b * c"], target, wanted=1)
+    assert (parse(found, NAMES).evaluate(X) == target).mean() > 0.98

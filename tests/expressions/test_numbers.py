@@ -60,7 +60,16 @@ def test_what_float32_cannot_hold_is_refused(value):
 @loop_over(
     ("text", "reason"),
     [
-        ("a + 2", "numbers stand after"),
+        ("2 + a", "numbers stand after"),
+        ("a / 2", "numbers stand after"),
+        ("2", "numbers stand after"),
+        ("2 * 3 * a", "in parentheses"),
+        ("a / 2 * b", "in parentheses"),
+        ("--2 * a", "in parentheses"),
+        ("1.2345 * a", "at most four digits"),
+        ("a - 1e39", "at most four digits"),
+        ("2 * ", "expected a column"),
+        ("scaled(a)", "written before its arguments"),
         ("2 > a", "numbers stand after"),
         ("a < 2", "numbers stand after"),
         ("max(2, a)", "numbers stand after"),
@@ -100,3 +109,51 @@ def test_powers_of_ten_are_drawn():
     assert "<mn>−9</mn><mo>·</mo><msup><mn>10</mn><mn>−5</mn></msup>" in small.mathml()
     large = Feature.of(parse("x > 2.5e+09", ["x"]))
     assert r"2.5 \cdot 10^{9}" in large.latex()
+
+
+@loop_over(
+    ("text", "written"),
+    [
+        ("2 * a", "2 * a"),
+        ("a * 2", "2 * a"),
+        ("-2 * a - b", "-2 * a - b"),
+        ("2 * a - b + 0.5 * a", "2 * a - b + 0.5 * a"),
+        ("a - 3", "a - 3"),
+        ("a + -3", "a - 3"),
+        ("a - -3", "a + 3"),
+        ("a + 1.5 - b", "a + 1.5 - b"),
+        ("a - (b + 1.5)", "a - (b + 1.5)"),
+        ("a * 2 * b", "2 * a * b"),
+        ("2 * (a * b)", "2 * (a * b)"),
+        ("a * (-2 * b)", "a * (-2 * b)"),
+        ("-(2 * a)", "-(2 * a)"),
+        ("a > 2 * b", "a > 2 * b"),
+        ("2 * a < b - 9e-05", "2 * a < b - 9e-05"),
+        ("max(a, 2 * b)", "max(a, 2 * b)"),
+        ("square(a - 3) > 2", "square(a - 3) > 2"),
+        ("1e+20 * a", "1e+20 * a"),
+    ],
+)
+def test_factors_and_shifts_are_read_and_written(text, written):
+    made = parse(text, ["a", "b"])
+    assert str(made) == written
+    assert parse(str(made), ["a", "b"]) == made
+
+
+def test_factors_and_shifts_in_all_forms():
+    made = parse("2 * a - (b - 1.5)", ["a", "b"])
+    assert made.evaluate([[1.0, 2.0], [np.nan, 1.0]]).tolist()[0] == 1.5
+    assert made.latex() == r"2 \cdot a - \left(b - 1.5\right)"
+    assert made.words() == "(2 times a) minus (b minus 1.5)"
+    assert "<mn>2</mn><mo>·</mo><mi>a</mi>" in made.mathml()
+    assert "<mi>b</mi><mo>−</mo><mn>1.5</mn>" in made.mathml()
+    assert str(made.sympy()) == "2*a - b + 3/2"
+
+
+@pytest.mark.parametrize("name", ["scaled", "shifted"])
+def test_what_is_too_large_is_missing(name):
+    code = number_code(3e38)
+    for dtype in (np.float32, np.float64):
+        x = np.array([3e38, -1e-3, 0.0, np.nan], dtype)
+        found = get_operator(name).reference(x, parameter=code)
+        assert np.isnan(found).tolist() == [True, False, False, True]

@@ -34,7 +34,7 @@ def test_opcodes_in_model_files_keep_their_meaning() -> None:
     stored = (
         *("add", "sub", "mul", "div", "neg", "abs", "square", "sqrt", "log", "exp", "reciprocal"),
         *("min", "max", "gaussian", "and", "or", "xor", "not", "less", "less_equal", "greater"),
-        *("greater_equal", "equal", "is", "at_least", "at_most", "over"),
+        *("greater_equal", "equal", "is", "at_least", "at_most", "over", "scaled", "shifted"),
     )
     # The engine's fast path also packs two of the first four opcodes into four bits.
     assert [OPERATORS[name].opcode for name in stored] == list(range(len(stored)))

@@ -61,6 +61,8 @@ RULES = [
     ("at_least", [-1.0, 0.0, 2.0, NAN], None, [0.0, 0.0, 2.0, NAN]),
     ("at_most", [-1.0, 0.0, 2.0, NAN], None, [-1.0, 0.0, 0.0, NAN]),
     ("over", [-1.0, 0.0, 2.0, NAN], None, [0.0, 0.0, 1.0, NAN]),
+    ("scaled", [-1.0, 0.0, FLOAT_MAX, NAN], None, [0.0, 0.0, 0.0, NAN]),
+    ("shifted", [-1.0, 0.0, FLOAT_MAX, NAN], None, [-1.0, 0.0, FLOAT_MAX, NAN]),
 ]
 
 

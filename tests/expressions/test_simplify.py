@@ -16,7 +16,7 @@ from tests.expressions.strategies import (
 )
 
 from featurewright.expressions import Call, parse, simplify
-from featurewright.expressions.simplify import simplify_call
+from featurewright.expressions.simplify import simplify_call, unscaled
 
 
 @settings(max_examples=400, deadline=None)
@@ -77,6 +77,18 @@ def test_a_call_of_simplified_arguments_is_simplified_alike(expression) -> None:
         ("p xor p", "p xor p"),
         ("a - a", "a - a"),
         ("a + (b + c)", "a + (b + c)"),
+        ("1 * a", "a"),
+        ("-1 * a + b", "b - a"),
+        ("a + 0", "a"),
+        ("1 * p", "1 * p"),
+        ("-(2 * a)", "-2 * a"),
+        ("2 * -a", "-2 * a"),
+        ("b + -2 * a", "b - 2 * a"),
+        ("-2 * a + b", "b - 2 * a"),
+        ("b - -2 * a", "b + 2 * a"),
+        ("square(-2 * a)", "square(2 * a)"),
+        ("-2 * a / -b", "2 * a / b"),
+        ("2 * (3 * a)", "2 * (3 * a)"),
     ],
 )
 def test_rule(text, expected) -> None:
@@ -90,3 +102,25 @@ def test_rule(text, expected) -> None:
 def test_simplified_text_still_reads_back(expression) -> None:
     simpler = simplify(expression)
     assert parse(str(simpler), NAMES, DOMAINS, LEVELS, USER_OPERATORS) == simpler
+
+
+@loop_over(
+    ("text", "expected"),
+    [
+        ("2 * (3 * a)", "a"),
+        ("log(2 * (3 * a))", "log(6 * a)"),
+        ("log(0.5 * (0.5 * a))", "log(0.25 * a)"),
+        ("log(0.5 * (2 * a))", "log(0.5 * (2 * a))"),
+        ("log(1.001 * (1.001 * a))", "log(1.001 * (1.001 * a))"),
+        ("log(a + 1 + 2)", "log(a + 3)"),
+        ("log(a + 3 - 1)", "log(a + 3 - 1)"),
+        ("-2 * square(a - 3) + 4", "square(a - 3)"),
+        ("-(2 * a - b)", "2 * a - b"),
+        ("0 * a", "0 * a"),
+        ("2 * p", "p"),
+        ("log(3e+38 * (2 * a))", "log(3e+38 * (2 * a))"),
+    ],
+)
+def test_scale_and_shift_of_the_whole_are_dropped(text, expected) -> None:
+    tree = parse(text, ["a", "b", "p"], [0, 0, 1])
+    assert str(unscaled(tree)) == expected

@@ -47,7 +47,8 @@ def test_every_operator_has_words(name):
 
 
 def test_words_differ():
-    shown = [operator.words for name, operator in OPERATORS.items() if name != "over"]
+    numbers = ("over", "scaled", "shifted")  # say what the operators of two columns say
+    shown = [operator.words for name, operator in OPERATORS.items() if name not in numbers]
     assert len(set(shown)) == len(shown)
 
 

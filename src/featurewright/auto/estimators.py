@@ -22,6 +22,8 @@ from featurewright.engine.threads import local_threads, one_blas_thread
 from featurewright.estimators.parameters import one_of, whole_number
 
 _HISTOGRAM_BOOSTING = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
+_LINEAR_MODULE = "sklearn.linear_model"
+_LINEAR_ELSEWHERE = ("LinearSVC", "LinearSVR", "LinearDiscriminantAnalysis")
 STANDARD = ("linear", "knn", "boosting")
 # A warning of scikit-learn about targets with many classes.
 MANY_CLASSES = "The number of unique classes is greater than 50%"
@@ -134,6 +136,25 @@ def standard_estimator(name: str, task: str, *, random_state: Any = None) -> Any
 
         return MultiOutputClassifier(trees)
     return trees
+
+
+def is_linear(estimator: Any) -> bool:
+    """Whether an estimator of scikit-learn adds up weighted columns and does nothing else.
+
+    Examples
+    --------
+    >>> is_linear(standard_estimator("linear", "regression"))
+    True
+    >>> is_linear(standard_estimator("boosting", "regression"))
+    False
+    """
+    while (inner := getattr(estimator, "estimator", None)) is not None and not callable(inner):
+        estimator = inner  # of one model for each output, or of a search over settings
+    if isinstance(estimator, Pipeline):
+        return is_linear(estimator.steps[-1][1])
+    return type(estimator).__module__.startswith(_LINEAR_MODULE) or (
+        type(estimator).__name__ in _LINEAR_ELSEWHERE
+    )
 
 
 def choose_estimator(estimator: Any, task: str, n_outputs: int, seed: int) -> tuple[str, Any]:

@@ -21,6 +21,7 @@ from featurewright.auto.estimators import (
     choose_estimator,
     few_threads,
     further_folds,
+    is_linear,
     make_folds,
     probabilities,
 )
@@ -125,7 +126,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         to eight themes, which are the main directions of hashed words and pairs of words. Such
         numbers have no SQL or ONNX form. Without it these columns are left out.
     max_size : int, default=5
-        Largest number of symbols in a formula; a bend or step at a number comes on top.
+        Largest number of symbols in a formula; numbers come on top. A weighted sum of columns has
+        at most as many columns, and no more than five.
     feature_names : {"auto", "formula", "short"}, default="auto"
         Names of constructed columns in the output and in SQL: their formulas, or "fw_01", "fw_02"
         and so on, which `feature_mapping_` explains. "short" also replaces names of other columns
@@ -355,7 +357,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         self.scoring_, scorer = choose_scorer(self.scoring, estimator, self.task_, labels)
         self.reader_: TableReader = reader
         self.left_out_: dict[str, str] = left_out
-        task = Task(self.task_, n_outputs, self.max_size, self.n_jobs)
+        task = Task(self.task_, n_outputs, self.max_size, self.n_jobs, is_linear(estimator))
         effort = EFFORTS[self.effort]
         cv = effort.n_folds if self.cv is None else self.cv
         times = row_times(X, self.as_of, self.links)

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from featurewright.auto.inner_numbers import safe_ratios, with_numbers
 from featurewright.auto.neighbours import neighbours, shorter
 from featurewright.auto.parts import evaluate_formulas, finish_values
+from featurewright.auto.sums import bent_sums, find_sums
 from featurewright.auto.thresholded import with_thresholds
 from featurewright.estimators.selection import (
     MAX_CORRELATION,
@@ -41,6 +43,7 @@ _MAX_COMPARED_ROWS = 2_000
 _MIN_SCREENED = 60  # changes
 _SCREENED_SHARE = 4  # one of so many rows, and one of so many changes that stay
 _MIN_SCREEN_ROWS = 200
+_N_NEW = 20  # bent sums and ratios that join the formulas of methods
 _MAX_COLUMNS = 15  # that may take the place of others: those that formulas use most
 
 
@@ -56,6 +59,7 @@ def order_formulas(
     operators: Sequence[str],
     n_polished: int,
     n_rows: int,
+    takes_sums: bool = False,
 ) -> list[Feature]:
     """Select formulas one by one, by what each explains of a target beyond those before.
 
@@ -81,6 +85,8 @@ def order_formulas(
         Number of formulas that any change may improve; the others are made shorter only.
     n_rows : int
         Rows on which formulas are compared, about.
+    takes_sums : bool
+        Whether sums of columns come first; else they are nothing new.
 
     Returns
     -------
@@ -89,9 +95,11 @@ def order_formulas(
     """
     places = spaced_rows(len(base), n_rows, weights)
     rows = EncodedTable(table.matrix[places], table.schema)
-    pool = _Pool(rows, base[places], target[places], features)
     columns = _used_columns(features, table)
-    taken: list[Feature] = []
+    sums = find_sums(rows, target[places], max_size)
+    new = [*bent_sums(sums, rows), *(safe_ratios(columns, rows) if max_size >= 5 else ())]
+    pool = _Pool(rows, base[places], target[places], features, new)
+    taken = [Feature.of(found) for found in sums[:wanted]] if takes_sums else []
 
     @cache  # a formula that was not the best is often a start again
     def changes(formula: Expression) -> list[Expression]:
@@ -100,11 +108,17 @@ def order_formulas(
             *(with_thresholds(formula, rows) if formula.size <= max_size else ()),
         ]
 
+    @cache
+    def numbers(formula: Expression) -> list[Expression]:
+        return with_numbers(formula, rows)
+
+    n_taken = len(taken)
     while len(taken) < wanted and (found := pool.best()) is not None:
-        if len(taken) < n_polished and pool.is_worth_improving(found):
+        if len(taken) - n_taken < n_polished and pool.is_worth_improving(found):
             starts = pool.best_few(_N_STARTS)
             found = max(
-                (pool.improve(start, changes) for start in starts), key=lambda found: found.value
+                (pool.improve(pool.improve(start, changes), numbers) for start in starts),
+                key=lambda found: found.value,
             )
         found = pool.improve(found, shorter, at_least=1.0)
         taken.append(pool.take(found))
@@ -125,9 +139,21 @@ class _Pool:
     """Formulas to select from, and the state of the selection."""
 
     def __init__(
-        self, rows: EncodedTable, base: Matrix, target: Matrix, features: Sequence[Feature]
+        self,
+        rows: EncodedTable,
+        base: Matrix,
+        target: Matrix,
+        features: Sequence[Feature],
+        more: Sequence[Expression] = (),
     ) -> None:
         self._rows = rows
+        self._pursuit = Pursuit(base, target)
+        self._some = slice(None, None, _SCREENED_SHARE)
+        self._some_rows = EncodedTable(rows.matrix[self._some], rows.schema)
+        few = len(base) < _SCREENED_SHARE * max(_MIN_SCREEN_ROWS, 2 * base.shape[1])
+        self._screen = None if few else Pursuit(base[self._some], target[self._some])
+        new = self._best_of(more, _N_NEW, beyond_chance=True)
+        features = [*features, *map(Feature.of, new)]
         # The simplest first: of formulas that say the same, it is the one that stays.
         listed = sorted(
             {f.expression: f for feature in features for f in _sensible(feature)}.values(),
@@ -137,13 +163,8 @@ class _Pool:
         fresh = sound[distinct(base, values[:, sound])]
         self._features = [listed[place] for place in fresh]
         self._worth = _WORTH_PER_SYMBOL ** np.array([_length(f.expression) for f in self._features])
-        self._pursuit = Pursuit(base, target)
         self._gains = PoolGains(self._pursuit, values[:, fresh])
         self._taken: set[Expression] = set()
-        self._some = slice(None, None, _SCREENED_SHARE)
-        self._some_rows = EncodedTable(rows.matrix[self._some], rows.schema)
-        few = len(base) < _SCREENED_SHARE * max(_MIN_SCREEN_ROWS, 2 * base.shape[1])
-        self._screen = None if few else Pursuit(base[self._some], target[self._some])
 
     def best(self) -> _Found | None:
         """Return the formula that explains most of the rest; None where none explains any."""
@@ -161,9 +182,7 @@ class _Pool:
 
     def is_worth_improving(self, found: _Found) -> bool:
         """Whether a formula explains more than the best of as many columns of noise would."""
-        rest = float((self._pursuit.rest**2).sum()) / self._pursuit.rest.shape[1]
-        by_chance = 2.0 * np.log(len(self._features) + 1.0) / len(self._pursuit.rest)
-        return found.value > by_chance * rest
+        return found.value > _by_chance(self._pursuit, len(self._features))
 
     def improve(
         self,
@@ -177,7 +196,7 @@ class _Pool:
                 option for option in changed(found.feature.expression) if option not in self._taken
             ]
             if self._screen is not None and len(options) >= _MIN_SCREENED:
-                options = self._screened(options, self._screen)
+                options = self._best_of(options, len(options) // _SCREENED_SHARE)
             values, sound = formula_values(options, self._rows)
             if not len(sound):
                 break
@@ -192,13 +211,20 @@ class _Pool:
             found = _Found(feature, own, float(gains[best]), found.place)
         return found
 
-    def _screened(self, options: list[Expression], screen: Pursuit) -> list[Expression]:
-        """Return the better ones of some formulas, by what they explain in some of the rows."""
-        values, sound = formula_values(options, self._some_rows)
+    def _best_of(
+        self, options: Sequence[Expression], n_kept: int, *, beyond_chance: bool = False
+    ) -> list[Expression]:
+        """Return the better ones of some formulas, by what they explain in some of the rows.
+
+        Those that explain no more than the best of as many columns of noise may be left out.
+        """
+        screen, rows = self._screen or self._pursuit, self._some_rows
+        values, sound = formula_values(options, rows if self._screen else self._rows)
         sizes = np.array([_length(options[place]) for place in sound])
         gains = screen.explained(normalized(values[:, sound])) * _WORTH_PER_SYMBOL**sizes
-        n_kept = len(options) // _SCREENED_SHARE
         kept = np.sort(np.argsort(-gains, kind="stable")[:n_kept])
+        if beyond_chance:
+            kept = kept[gains[kept] > _by_chance(screen, len(options))]
         return [options[sound[place]] for place in kept]
 
     def take(self, found: _Found) -> Feature:
@@ -214,6 +240,12 @@ class _Pool:
         self._taken.add(expression)
         share = found.value / _WORTH_PER_SYMBOL ** _length(expression)
         return replace(found.feature, gain=share)
+
+
+def _by_chance(pursuit: Pursuit, n_columns: int) -> float:
+    """Return the share of a target that the best of some columns of noise explains, about."""
+    rest = float((pursuit.rest**2).sum()) / pursuit.rest.shape[1]
+    return 2.0 * float(np.log(n_columns + 1.0)) / len(pursuit.rest) * rest
 
 
 def _sensible(feature: Feature) -> list[Feature]:

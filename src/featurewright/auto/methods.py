@@ -99,15 +99,18 @@ class Task:
     n_outputs : int
         Columns of the target.
     max_size : int
-        Largest number of symbols in a formula.
+        Largest number of symbols in a formula, and of columns in a sum.
     n_jobs : int or None
         Threads.
+    adds_up : bool
+        Whether the estimator adds up its columns, so that a sum of them is nothing new to it.
     """
 
     kind: str
     n_outputs: int
     max_size: int
     n_jobs: int | None
+    adds_up: bool = True
 
     def pick(self, classifier: Any, regressor: Any) -> Any:
         """Return the class of estimator for the target."""

@@ -13,7 +13,7 @@ from featurewright.expressions import (
     get_operator,
     simplify,
 )
-from featurewright.expressions.simplify import simplify_call
+from featurewright.expressions.simplify import simplify_call, unscaled
 
 
 def neighbours(
@@ -56,10 +56,16 @@ def neighbours(
     variants = (*_inside(simple, columns, plain), *_around(simple, columns, plain, max_size))
     found = dict.fromkeys(
         variant
-        for variant in variants
+        for variant in map(_without_scale, variants)
         if not isinstance(variant, Column) and variant.size <= max_size and variant != expression
     )
     return list(found)
+
+
+def _without_scale(formula: Expression) -> Expression:
+    """Return a formula without a scale or shift of the whole, which is nothing to a model."""
+    is_scaled = isinstance(formula, Call) and formula.operator.name in ("scaled", "shifted")
+    return unscaled(formula) if is_scaled else formula
 
 
 def shorter(expression: Expression) -> list[Expression]:

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from featurewright.auto.originals import Originals, OutputColumn
+from featurewright.auto.sums import is_sum
 from featurewright.engine.features import evaluate_expressions
 from featurewright.engine.grammar import compile_operators
 from featurewright.estimators.selection import pursue
@@ -204,7 +205,8 @@ def rate_formulas(parts: list[Part], columns: Matrix, target: Matrix) -> list[Pa
     """Set the gain of each formula to the share of a target that it explains beyond the others.
 
     The original columns, the first ones of `columns`, come first; then the formula that explains
-    most, and so on. Formulas of all methods are rated together, so their gains compare.
+    most, and so on. Formulas of all methods are rated together, so their gains compare. Sums of
+    columns explain nothing beyond these: they are rated by themselves.
     """
     widths = [len(part.names) for part in parts]
     starts = columns.shape[1] - sum(widths) + np.cumsum([0, *widths])
@@ -217,6 +219,12 @@ def rate_formulas(parts: list[Part], columns: Matrix, target: Matrix) -> list[Pa
     order, shares = pursue(columns[:, : starts[0]], columns[:, places], target, len(places))
     gains = np.zeros(len(places))
     gains[order] = shares
+    formulas = [feature.expression for part in parts for feature in part.features]
+    sums = np.array([k for k, formula in enumerate(formulas) if is_sum(formula)], np.intp)
+    order, shares = pursue(
+        np.empty((len(columns), 0)), columns[:, np.array(places, np.intp)[sums]], target, len(sums)
+    )
+    gains[sums[order]] = shares
     rated = iter(gains.tolist())
     return [
         replace(part, features=tuple(replace(f, gain=next(rated)) for f in part.features))

@@ -304,6 +304,7 @@ class Workspace:
             operators=operators_of(problem.table),
             n_polished=self.effort.n_polished,
             n_rows=self.effort.polish_rows,
+            takes_sums=not problem.task.adds_up,
         )
         part, values = learn_values(name, "formula", problem.table, features=features)
         train = MethodValues(part, problem.table, self.store)

@@ -110,6 +110,10 @@ def apply_one(opcode, parameter, x):
         return finite_or_missing(x if x != x or x < number else number)
     if opcode == op.OVER:
         return boolean_or_missing(x, x, x > number)
+    if opcode == op.SCALED:
+        return finite_or_missing(x * number)
+    if opcode == op.SHIFTED:
+        return finite_or_missing(x + number)
     return _MISSING
 
 

@@ -63,8 +63,8 @@ def named_operators(operators: Any) -> tuple[Operator, ...] | None:
     for operator in resolved:
         if isinstance(operator, BuiltInOperator) and operator.number_of is not None:
             raise ValueError(
-                f"operators has {operator.name!r}, which compares with a number that no search "
-                f"draws; use {operator.number_of!r}, which compares two columns."
+                f"operators has {operator.name!r}, which takes a number that no search draws; "
+                f"use {operator.number_of!r}, which takes two columns."
             )
     return resolved
 

@@ -66,8 +66,8 @@ def _row(
     return opcode
 
 
-def _row_with_number(opcode: int, name: str, number_of: str, words: str) -> int:
-    """Add the row of an operator that is another one with a number as its second operand."""
+def _row_with_number(opcode: int, name: str, number_of: str, words: str, **facts: Any) -> int:
+    """Add the row of an operator that is another one with a number as one of its operands."""
     other = BUILT_IN[number_of]
     return _row(
         opcode,
@@ -87,6 +87,7 @@ def _row_with_number(opcode: int, name: str, number_of: str, words: str) -> int:
         sympy=other.sympy,
         sql=other.sql,
         onnx=other.onnx,
+        **facts,
     )
 
 
@@ -585,3 +586,5 @@ IS = _row(
 AT_LEAST = _row_with_number(24, "at_least", number_of="max", words="#1 but at least #2")
 AT_MOST = _row_with_number(25, "at_most", number_of="min", words="#1 but at most #2")
 OVER = _row_with_number(26, "over", number_of="greater", words="#1 is greater than #2")
+SCALED = _row_with_number(27, "scaled", number_of="mul", words="#1 times #2", number_first=True)
+SHIFTED = _row_with_number(28, "shifted", number_of="add", words="#1 plus #2", if_negative="sub")

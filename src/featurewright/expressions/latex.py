@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # `nodes` imports this module
     from featurewright.expressions.nodes import Call, Column, Expression
 
 from featurewright.expressions.operators import Brackets, BuiltInOperator, Operator, Precedence
-from featurewright.expressions.text import bracket_levels, enclose
+from featurewright.expressions.text import bracket_levels, enclose, written_operator, written_order
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -60,10 +60,10 @@ def _number(text: str) -> str:
 
 def _call(node: Call, parts: list[tuple[str, Precedence]]) -> tuple[str, Precedence]:
     """Write an operator by its template around its written arguments."""
-    operator = node.operator
-    if operator.has_parameter:
-        written = _number(node.label) if operator.has_number else escape(node.label)
-        parts = [*parts, (written, Precedence.ATOM)]
+    operator, label = written_operator(node)
+    if node.parameter is not None:
+        written = _number(label) if node.operator.has_number else escape(label)
+        parts = written_order(operator, parts, (written, Precedence.ATOM))
     own, wanted = formula_levels(operator, len(parts))
     form = r"\left({}\right)"
     arguments = [

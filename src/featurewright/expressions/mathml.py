@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # `nodes` imports this module
 
 from featurewright.expressions.latex import formula_levels
 from featurewright.expressions.operators import BuiltInOperator, Precedence
-from featurewright.expressions.text import printable, shorten
+from featurewright.expressions.text import printable, shorten, written_operator, written_order
 
 _SLOT = "slot"
 """Tag of the element that stands for an operand in a parsed template."""
@@ -80,9 +80,9 @@ def _number(text: str) -> Element:
     return _row(drawn, _leaf("mo", "·"), _element("msup", _leaf("mn", "10"), power))
 
 
-def _parameter(node: Call) -> Element:
-    """Draw the level, in quotes, or the number that an operator compares with."""
-    return _number(node.label) if node.operator.has_number else _leaf("mi", _quoted(node.label))
+def _parameter(node: Call, label: str) -> Element:
+    """Draw the level of an operator, in quotes, or its number."""
+    return _number(label) if node.operator.has_number else _leaf("mi", _quoted(label))
 
 
 def _quoted(label: str) -> str:
@@ -92,9 +92,9 @@ def _quoted(label: str) -> str:
 
 def _call(node: Call, parts: list[tuple[Element, Precedence]]) -> tuple[Element, Precedence]:
     """Draw an operator around its drawn arguments, bracketed as LaTeX brackets them."""
-    operator = node.operator
-    if operator.has_parameter:
-        parts = [*parts, (_parameter(node), Precedence.ATOM)]
+    operator, label = written_operator(node)
+    if node.parameter is not None:
+        parts = written_order(operator, parts, (_parameter(node, label), Precedence.ATOM))
     own, wanted = formula_levels(operator, len(parts))
     arguments = [
         drawn if precedence >= level else _around("(", drawn, ")")

@@ -157,7 +157,7 @@ class Call(Expression):
         One per input of the operator, of domains it accepts.
     parameter : (int, str), optional
         Code and label of the level an ``is`` test compares with, or code and text of the number
-        that ``at_least``, ``at_most`` or ``over`` does; None for other operators.
+        of ``at_least``, ``at_most``, ``over``, ``scaled`` or ``shifted``; None for other operators.
 
     Examples
     --------
@@ -229,7 +229,7 @@ class Call(Expression):
 
     @property
     def number(self) -> float:
-        """The number an operator compares with, where it has one."""
+        """The number of an operator that has one."""
         return code_number(self.code)
 
     def fold(self, column: Callable[[Column], T], call: Callable[[Call, list[T]], T]) -> T:

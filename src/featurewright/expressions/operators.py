@@ -386,6 +386,11 @@ class BuiltInOperator(Operator):
     number_of : str, optional
         The operator of two operands that this one is when the second operand is a number. It is
         written like that one.
+    number_first : bool, default=False
+        Whether the number is written before the operand.
+    if_negative : str, optional
+        The operator of two operands by which it is written where its number is negative, with the
+        number's opposite.
     sympy : callable
         Takes the module ``sympy`` and the operands as SymPy objects.
     sql : callable
@@ -420,6 +425,8 @@ class BuiltInOperator(Operator):
     opcode: int
     parameter: Parameter | None = None
     number_of: str | None = None
+    number_first: bool = False
+    if_negative: str | None = None
     sympy: Callable[..., Any]
     sql: Callable[..., Any]
     onnx: Callable[..., str]

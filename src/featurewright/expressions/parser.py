@@ -32,8 +32,14 @@ _PREFIX = {
     if isinstance(operator.text, Prefix)
 }
 _WITH_NUMBER = {
-    operator.number_of: operator for operator in OPERATORS.values() if operator.number_of
+    name: (operator, name == operator.if_negative)
+    for operator in OPERATORS.values()
+    for name in (operator.number_of, operator.if_negative)
+    if name
 }
+"""What an operator of two operands is where the second is a number; and whether its opposite."""
+
+_TIMES = "*"
 _WORDS = frozenset(sign for sign in (*_INFIX, *_PREFIX) if PLAIN.fullmatch(sign))
 """Operators that are words: no column has such a name without backticks."""
 
@@ -188,7 +194,7 @@ class _Parser:
             self.position += 1
             if operator.has_level:
                 left = self._is(token, operator, left)
-            elif operator.name in _WITH_NUMBER and self._at_number():
+            elif operator.name in _WITH_NUMBER and self._at_number(operator.name):
                 left = self._with_number(token, operator.name, left)
             else:
                 left = self.call(token, operator, (left, self.expression(level + 1)))
@@ -199,6 +205,8 @@ class _Parser:
 
     def operand(self, at_least: int) -> tuple[Expression, int]:
         """Read one operand; return it and the highest precedence of an operator after it."""
+        if self._at_factor():
+            return self._scaled(at_least), Precedence.PRODUCT
         token = self.take()
         if token.kind in ("sign", "word") and token.text in _PREFIX:
             operator, level = _PREFIX[token.text]
@@ -214,7 +222,11 @@ class _Parser:
             read = self._function if called else self._column
             return read(token), Precedence.ATOM
         if token.kind == "number":
-            self.fail(token, "a column; numbers stand after '>' and second in min and max only")
+            self.fail(
+                token,
+                "a column; numbers stand after '>', '+', '-' and '*', before '*', and second in "
+                "min and max only",
+            )
         self.fail(token, "a column, an operator with arguments or '('")
 
     def _name(self, token: _Token) -> str:
@@ -248,7 +260,7 @@ class _Parser:
         arguments = [self.expression(0)]
         while (self.token.kind, self.token.text) == ("sign", ","):
             self.position += 1
-            if name in _WITH_NUMBER and len(arguments) == 1 and self._at_number():
+            if name in _WITH_NUMBER and len(arguments) == 1 and self._at_number(name):
                 made = self._with_number(token, name, arguments[0])
                 self.expect(")")
                 return made
@@ -269,20 +281,49 @@ class _Parser:
         except ValueError as error:
             raise ParseError(f"{error} (at character {token.start + 1})") from None
 
-    def _at_number(self) -> bool:
+    def _is_number(self) -> bool:
         """Whether a number comes next, with or without a minus sign."""
         signed = (self.token.kind, self.token.text) == ("sign", "-")
         return self.tokens[self.position + signed].kind == "number"
 
-    def _with_number(self, token: _Token, name: str, argument: Expression) -> Call:
-        """Read the number an operator compares with."""
+    def _at_factor(self) -> bool:
+        """Whether a number comes next, and a sign of multiplication after it."""
+        signed = (self.token.kind, self.token.text) == ("sign", "-")
+        if not self._is_number():
+            return False
+        after = self.tokens[self.position + signed + 1]
+        return (after.kind, after.text) == ("sign", _TIMES)
+
+    def _at_number(self, name: str) -> bool:
+        """Whether the second operand of an operator is a number, and not a number times more."""
+        return self._is_number() and (name == "mul" or not self._at_factor())
+
+    def _number(self) -> float:
+        """Read a number."""
         sign = self.take().text if self.token.text == "-" else ""
         written = self.take()
         value = float(sign + written.text)
         if not abs(value) <= FLOAT_MAX or float(number_text(number_code(value))) != value:
             self.fail(written, "a number of at most four digits within float32")
-        code = number_code(value)
-        return self.call(token, _WITH_NUMBER[name], (argument,), (code, number_text(code)))
+        return value
+
+    def _with_number(self, token: _Token, name: str, argument: Expression) -> Call:
+        """Read the number that is the second operand of an operator."""
+        operator, opposite = _WITH_NUMBER[name]
+        value = self._number()
+        code = number_code(-value if opposite else value)
+        return self.call(token, operator, (argument,), (code, number_text(code)))
+
+    def _scaled(self, at_least: int) -> Call:
+        """Read a number, a sign of multiplication and what is multiplied."""
+        times, level = _INFIX[_TIMES]
+        if level < at_least:
+            self.fail(self.token, "an operand; put this one in parentheses")
+        code = number_code(self._number())
+        token = self.take()
+        operator, _ = _WITH_NUMBER[times.name]
+        argument = self.expression(level + 1)
+        return self.call(token, operator, (argument,), (code, number_text(code)))
 
     def _is(self, token: _Token, operator: Operator, column: Expression) -> Call:
         """Read the level a column is compared with."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:  # `nodes` imports this module
     from featurewright.expressions.nodes import Call, Column, Expression
@@ -17,6 +17,8 @@ from featurewright.expressions.operators import (
     Precedence,
     Prefix,
 )
+
+T = TypeVar("T")
 
 PLAIN = re.compile(r"[^\W\d]\w*")
 """A name that needs no backticks, unless an operator has it."""
@@ -124,6 +126,22 @@ def written_form(operator: Operator) -> Infix | Prefix | None:
     return operator.text if isinstance(operator, BuiltInOperator) else None
 
 
+def written_operator(node: Call) -> tuple[Operator, str]:
+    """Return the operator by which a node is written, and the text of its level or number."""
+    operator, label = node.operator, node.label
+    other = operator.if_negative if isinstance(operator, BuiltInOperator) else None
+    if other is not None and label.startswith("-"):
+        return OPERATORS[other], label[1:]
+    return operator, label
+
+
+def written_order(operator: Operator, operands: list[T], parameter: T) -> list[T]:
+    """Return operands and a level or number in the order in which they are written."""
+    if isinstance(operator, BuiltInOperator) and operator.number_first:
+        return [parameter, *operands]
+    return [*operands, parameter]
+
+
 def bracket_levels(operator: Operator, n_operands: int) -> Brackets:
     """Return the precedence of an operator's text and the least one of each operand."""
     form = written_form(operator)
@@ -147,18 +165,19 @@ def _column(node: Column) -> tuple[str, Precedence]:
     return quote_name(node.name), Precedence.ATOM
 
 
-def _parameter(node: Call) -> str:
-    """Write the level in quotes, or the number, that an operator compares with."""
-    return node.label if node.operator.has_number else "'" + node.label.replace("'", "''") + "'"
+def _parameter(node: Call, label: str) -> str:
+    """Write the level of an operator in quotes, or its number."""
+    return label if node.operator.has_number else "'" + label.replace("'", "''") + "'"
 
 
 def _call(node: Call, parts: list[tuple[str, Precedence]]) -> tuple[str, Precedence]:
     """Write an operator around its written arguments."""
-    if node.operator.has_parameter:
-        parts = [*parts, (_parameter(node), Precedence.ATOM)]
-    own, wanted = bracket_levels(node.operator, len(parts))
+    operator, label = written_operator(node)
+    if node.parameter is not None:
+        parts = written_order(operator, parts, (_parameter(node, label), Precedence.ATOM))
+    own, wanted = bracket_levels(operator, len(parts))
     written = [enclose(*part, level) for part, level in zip(parts, wanted, strict=True)]
-    form = written_form(node.operator)
+    form = written_form(operator)
     if form is None:
         name = node.name if node.operator.opcode is not None else quote_name(node.name)
         return f"{name}({', '.join(written)})", own

@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # `nodes` imports this module
 
 from featurewright.expressions.domains import Boolean
 from featurewright.expressions.operators import BuiltInOperator
-from featurewright.expressions.text import printable, shorten
+from featurewright.expressions.text import printable, shorten, written_operator, written_order
 
 
 def words_of(expression: Expression) -> str:
@@ -46,10 +46,10 @@ def _column(node: Column) -> tuple[str, bool]:
 def _call(node: Call, parts: list[tuple[str, bool]]) -> tuple[str, bool]:
     """Return the words of an operator around those of its operands, which get brackets."""
     operands = [f"({text})" if is_call else text for text, is_call in parts]
-    operator = node.operator
-    if operator.has_parameter:
-        label = str(node.label)
-        operands.append(label if operator.has_number else f"“{shorten(printable(label))}”")
+    operator, label = written_operator(node)
+    if node.parameter is not None:
+        written = label if node.operator.has_number else f"“{shorten(printable(label))}”"
+        operands = written_order(operator, operands, written)
     template = operator.words if isinstance(operator, BuiltInOperator) else None
     if template is None:
         return f"{shorten(node.name)} of {' and '.join(operands)}", True
