@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,18 +20,16 @@ from featurewright.auto.outcomes import DONE, Outcome, Reason, Status
 from featurewright.auto.plan import Effort, Stage, make_stages
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
 from featurewright.auto.timing import SAFETY, Clock, Costs
+from featurewright.auto.units import Crew, FoldRows, FoldTables, Result, Unit, sample_fold
 from featurewright.auto.workspace import Fold, Problem, ValueStore, Workspace
 from featurewright.expressions import Feature
 from featurewright.tables import EncodedTable
 
 _logger = logging.getLogger("featurewright")
 
-Rows = NDArray[np.intp]
-FoldRows = tuple[Rows, Rows]
 Listener = Callable[[dict[str, Any]], None]
 
 # Sizes.
-MAX_TEST_ROWS = 5_000
 _MIN_ROWS = 10  # below which nothing is constructed
 _MAX_FIT_CELLS = 50_000_000  # rows times constructed columns of the last fit
 _FIRST_SIZES = (10, 200)  # numbers of columns for a first look
@@ -140,6 +138,9 @@ class Search:
             else:
                 self._drop(method, Status.SKIPPED, reason)
         self._costs = Costs(len(problem.y))
+        self._crew = Crew(problem.task.n_jobs)
+        self._tables: FoldTables | None = None
+        self._made: dict[tuple[int, int], Fold] = {}  # folds made ahead, by number and rows
 
     def run(self) -> None:
         """Try the methods stage by stage, then combinations, then prove the best."""
@@ -182,8 +183,12 @@ class Search:
         self.folds, self._n_fold_rows = [], stage.n_rows
         self.joined = tuple(readable(self._alive)) if is_last else ()
         limit = len(self._rows) if stage.n_folds is None else stage.n_folds
+        last_ahead = -1
         while len(self.folds) < min(limit, len(self._rows)) and self._open_fold():
             number = len(self.folds) - 1
+            if number > last_ahead:
+                last_ahead = self._last_undecided(number, stage, min(limit, len(self._rows)))
+                self._look_ahead(range(number, last_ahead + 1), is_last=is_last)
             for method in sorted(self._entering(is_last=is_last), key=self._promise, reverse=True):
                 self._try_method(method, number, is_last=is_last)
             self._try_formulas(number)
@@ -237,24 +242,29 @@ class Search:
     def _make_fold(self, number: int, max_rows: int) -> tuple[Fold, HeldOutScore]:
         """Prepare a fold and score the original columns on it."""
         started = self.clock.now()
-        random = np.random.default_rng(self.seed + number)
-        train, test = (
-            rows if len(rows) <= limit else np.sort(random.permutation(rows)[:limit])
-            for rows, limit in zip(self._rows[number], (max_rows, MAX_TEST_ROWS), strict=True)
-        )
+        fold = self._made.pop((number, max_rows), None) or self._prepare_fold(number, max_rows)
+        score = fold.score_originals(self.estimator, self.scorer, started)
+        self._costs.record_base(fold)
+        return fold, score
+
+    def _prepare_fold(self, number: int, max_rows: int) -> Fold:
+        """Take the rows of a fold, and find columns over links in them."""
+        rows = self._all_rows[number]
+        train, test = sample_fold(rows, max_rows, self.seed + number)
         # Methods are seeded by the fold: formulas should not depend on the seed of a user.
         if self._links is None:
             learning, held_out = self.problem.take(train), self.problem.take(test)
         else:
-            learning, held_out = self._links.split(
-                self.problem, self._rows[number][0], train, test, number
-            )
+            learning, held_out = self._links.split(self.problem, rows[0], train, test, number)
         space = Workspace(learning, number, self.store, self.effort)
         fold = Fold(space, held_out, self.clock.now)
         fold.train = train
-        score = fold.score_originals(self.estimator, self.scorer, started)
-        self._costs.record_base(fold)
-        return fold, score
+        return fold
+
+    @property
+    def _all_rows(self) -> list[FoldRows]:
+        """The rows of the folds, and of the further folds that would follow."""
+        return [*self._rows, *self._further]
 
     def _scored_fold(self, number: int, max_rows: int) -> tuple[Fold, HeldOutScore] | None:
         """Prepare the next fold in which the score is defined; None where there is none left."""
@@ -268,6 +278,7 @@ class Search:
             except ScoringError as error:
                 problem = problem or error
             del self._rows[number]
+            self._forget_ahead()
             self._n_folds -= 1
             n_left_out += 1
         if n_left_out:
@@ -293,20 +304,26 @@ class Search:
         """Run a method on a fold and score candidates of its columns, if there is time."""
         record = self.leaderboard.records[method]
         expected = self._costs.method_seconds(method, len(self._sizes(method)))
-        if not self._has_time(expected or self._costs.base):
+        sizes = self._sizes_in_stage(method, is_last=is_last)
+        is_known = self.folds[number].space.knows(method, sizes)
+        if not is_known and not self._has_time(expected or self._costs.base):
             if record.outcome == DONE:
                 record.outcome = Outcome(Status.STOPPED, Reason.NO_TIME)
             return
-        sizes = self._sizes(method)
-        if not is_last:
-            sizes = [size for size in sizes if size in _FIRST_SIZES] or sizes[:1]
-        elif method in self.joined and len(self.joined) > 1:
-            sizes = sizes[-1:]  # to compare methods by: what is chosen is the order of all formulas
         found = self._measure(method, self.folds[number], sizes)
         for candidate, score in found.items():
             self.leaderboard.add(method, candidate, number, score)
         if found:
             self._report(method, f"fold {number + 1} of {len(self._rows)}")
+
+    def _sizes_in_stage(self, method: str, *, is_last: bool) -> list[int]:
+        """Return the numbers of columns of a method that a stage tries."""
+        sizes = self._sizes(method)
+        if not is_last:
+            return [size for size in sizes if size in _FIRST_SIZES] or sizes[:1]
+        if method in self.joined and len(self.joined) > 1:
+            return sizes[-1:]  # to compare methods by: what is chosen is the order of all formulas
+        return sizes
 
     def _measure(
         self, method: str, fold: Fold, sizes: Sequence[int]
@@ -316,8 +333,11 @@ class Search:
         record = self.leaderboard.records[method]
         found: dict[Candidate, HeldOutScore] = {}
         with Attempt(f"The method {method!r}") as attempt:
+            is_known = fold.space.knows(method, sizes)
             blocks = fold.space.construct(METHODS[method], sizes, self._seconds())
-            self._costs.record_construction(method, fold, self.clock.now() - started)
+            took = fold.space.seconds if is_known else self.clock.now() - started
+            self._costs.record_construction(method, fold, took)
+            record.seconds += took if is_known else 0.0
             if not blocks and not record.candidates:
                 self._drop(method, Status.SKIPPED, Reason.NOTHING_NEW)
             found = self._score_blocks(blocks, fold)
@@ -338,8 +358,10 @@ class Search:
             # Where there are fewer columns than asked for, two sizes are one candidate.
             width = fold.space.width(block)
             if width not in known:
-                if found and not self._has_time(self._costs.next_fit(block, fold)):
-                    continue
+                is_known = fold.has_score(candidate)
+                if found and not is_known:
+                    if not self._has_time(self._costs.next_fit(block, fold)):
+                        continue
                 known[width] = self._score(candidate, fold)
             found[candidate] = known[width]
         return found
@@ -379,12 +401,17 @@ class Search:
             return
         fold, label = self.folds[number], self._joined_label
         started = self.clock.now()
-        if not self._has_time(self._costs.method_seconds(label, 1) or self._costs.base):
+        sizes = self._sizes(FORMULAS)
+        is_known = fold.space.knows_order(self.joined, sizes)
+        expected = self._costs.method_seconds(label, 1) or self._costs.base
+        if not is_known and not self._has_time(expected):
             return
         record = self.leaderboard.records.setdefault(label, Record())
         with Attempt("The order of all formulas") as attempt:
-            blocks = self._join(fold.space, self._sizes(FORMULAS))
-            self._costs.record_construction(label, fold, self.clock.now() - started)
+            blocks = self._join(fold.space, sizes)
+            took = fold.space.seconds if is_known else self.clock.now() - started
+            self._costs.record_construction(label, fold, took)
+            record.seconds += took if is_known else 0.0
             for candidate, score in self._score_blocks(blocks, fold).items():
                 self.leaderboard.add(label, candidate, number, score)
         if attempt.error:
@@ -404,15 +431,124 @@ class Search:
 
     def construct(self, space: Workspace, candidates: Iterable[Candidate]) -> None:
         """Construct all columns that some candidates need, with their names."""
+        methods, order_sizes = self._needed(candidates)
+        for method, sizes in methods.items():
+            space.construct(METHODS[method], sizes, self._seconds())
+        if order_sizes:
+            self._join(space, order_sizes)
+
+    def _needed(
+        self, candidates: Iterable[Candidate]
+    ) -> tuple[dict[str, tuple[int, ...]], tuple[int, ...]]:
+        """Return the methods that candidates need, and the sizes of the order of all formulas."""
         blocks = list(dict.fromkeys(block for c in candidates for block in c.blocks))
-        joint = [block.size for block in blocks if block.order is Order.JOINT]
+        joint = tuple(block.size for block in blocks if block.order is Order.JOINT)
         methods = [block.method for block in blocks if block.order is not Order.JOINT]
+        needed: dict[str, tuple[int, ...]] = {}
         for method in dict.fromkeys([*methods, *(self.joined if joint else ())]):
             own = [b.size for b in blocks if b.method == method and b.order is not Order.JOINT]
-            sizes = own if METHODS[method].readable else ()
-            space.construct(METHODS[method], sizes, self._seconds())
-        if joint:
-            self._join(space, joint)
+            needed[method] = tuple(own) if METHODS[method].readable else ()
+        return needed, joint
+
+    # Ahead of the decisions ---------------------------------------------------------------------
+
+    def _last_undecided(self, number: int, stage: Stage, limit: int) -> int:
+        """Return the last fold, from one on, whose methods are known: none is dropped between.
+
+        From the third fold on few are, and the remaining folds go together.
+        """
+        one_stage = stage is self._stages[0] and stage.n_folds is None
+        if number > 1 or not (one_stage or stage.n_folds is None):
+            return limit - 1
+        return min(limit - 1, number if one_stage else 1)
+
+    def _look_ahead(self, numbers: Sequence[int], *, is_last: bool) -> None:
+        """Run the methods on some folds side by side, then the order of all formulas there.
+
+        The first of the folds is open. Results wait in the folds until they are asked for.
+        """
+        has_limit = bool(np.isfinite(self.clock.budget))
+        if not self._crew.can_share(has_limit=has_limit):
+            return
+        for number in numbers[1:]:
+            if (number, self._n_fold_rows) not in self._made:
+                fold = self._prepare_fold(number, self._n_fold_rows)
+                self._made[number, self._n_fold_rows] = fold
+        entering = sorted(self._entering(is_last=is_last), key=self._promise, reverse=True)
+        units = [
+            Unit(number, self._n_fold_rows, ((method, tuple(sizes)),))
+            for number in numbers
+            for method in entering
+            for sizes in [self._sizes_in_stage(method, is_last=is_last)]
+        ]
+        if not has_limit:  # the slow ones first, so that none is left over at the end
+            units.sort(key=lambda unit: -METHODS[unit.methods[0][0]].cost)
+        originals = [
+            Unit(number, self._n_fold_rows, candidates=(ORIGINAL,)) for number in numbers[1:]
+        ]
+        results = self._run_units([*originals, *units], "methods side by side")
+        found = {
+            (unit.number, one.pool): one
+            for unit, result in zip([*originals, *units], results, strict=True)
+            for one in (result.found if result is not None else ())
+        }
+        sizes = tuple(self._sizes(FORMULAS))
+        orders, left = [], list(self.joined)
+        for number in numbers if self.joined else ():
+            left = [m for m in left if (number, m) in found and found[number, m].blocks]
+            if left:
+                name = left[0] if len(left) == 1 else FORMULAS
+                parts = tuple(found[number, method].part for method in left)
+                orders.append(
+                    Unit(
+                        number, self._n_fold_rows, order_sizes=sizes, name=name, parts=parts
+                    )
+                )
+        self._run_units(orders, "formulas in one order")
+
+    def _run_units(self, units: Sequence[Unit], what: str) -> list[Result | None]:
+        """Run units side by side, and leave what they find in the folds."""
+        limit = None
+        if np.isfinite(self.clock.budget):
+            limit = max(0.0, self.clock.left - self._costs.reserve)
+        folds = {
+            unit.number: self._made.get((unit.number, unit.max_rows)) or self.folds[unit.number]
+            for unit in units
+        }
+        results = self._crew.run(
+            units,
+            folds,
+            self._shared_tables(folds),
+            seconds=limit,
+            on_done=lambda done: self._report(what, f"{done} of {len(units)}"),
+        )
+        for unit, result in zip(units, results, strict=True):
+            if result is not None:
+                for found in result.found:
+                    folds[unit.number].space.take_over(found)
+                folds[unit.number].take_over(result.scores)
+        return results
+
+    def _shared_tables(self, folds: Mapping[int, Fold]) -> FoldTables:
+        """Return what all units need; without links, the same for the whole search."""
+        if self._tables is None or self._links is not None:
+            with_links = {} if self._links is None else folds
+            splits = {n: (own.space.problem, own.held_out) for n, own in with_links.items()}
+            self._tables = FoldTables(
+                self.problem,
+                tuple(self._all_rows),
+                self.seed,
+                self.effort,
+                self.estimator,
+                self.scorer,
+                splits,
+            )
+        return self._tables
+
+    def _forget_ahead(self) -> None:
+        """Forget what was computed ahead, because folds have other numbers now."""
+        self._tables = None
+        self._made.clear()
 
     def _drop_losers(self, number: int, stage: Stage) -> None:
         """Drop methods that lose, by how many folds they have been tried on.
@@ -605,11 +741,13 @@ class Search:
         if not finalists:
             return
         label = finalists[0].label
-        for rows in self._further:
-            if not self._has_time(self._fold_seconds(finalists)):
-                break
+        self._confirm_ahead(finalists)
+        while self._further:
             number, started = len(self._rows), self.clock.now()
-            self._rows.append(rows)
+            is_known = (number, self._n_fold_rows) in self._made
+            if not is_known and not self._has_time(self._fold_seconds(finalists)):
+                break
+            self._rows.append(self._further.pop(0))
             with Attempt(f"A further fold with {label!r}") as attempt:
                 fold, base = self._make_fold(number, self._n_fold_rows)
                 self.construct(fold.space, finalists)
@@ -619,6 +757,7 @@ class Search:
                 break
             if not np.isfinite(base).all():
                 self._rows.pop()
+                self._forget_ahead()
                 continue
             self._keep_fold(number, fold, base)
             for candidate, score in zip(finalists, scores, strict=True):
@@ -627,6 +766,31 @@ class Search:
             self._report(label, f"further fold {number + 1 - n_first}")
         if board.n_folds >= n_first + 2:
             board.n_choosing_folds = n_first
+
+    def _confirm_ahead(self, finalists: Sequence[Candidate]) -> None:
+        """Try candidates on all further folds side by side."""
+        has_limit = bool(np.isfinite(self.clock.budget))
+        if not self._crew.can_share(has_limit=has_limit):
+            return
+        methods, order_sizes = self._needed(finalists)
+        units = []
+        for number in range(len(self._rows), len(self._all_rows)):
+            self._made[number, self._n_fold_rows] = self._prepare_fold(number, self._n_fold_rows)
+            units.append(
+                Unit(
+                    number,
+                    self._n_fold_rows,
+                    tuple(methods.items()),
+                    self.joined if order_sizes else (),
+                    order_sizes,
+                    self._joined_label if order_sizes else "",
+                    candidates=(ORIGINAL, *finalists),
+                )
+            )
+        results = self._run_units(units, "further folds")
+        for unit, result in zip(units, results, strict=True):
+            if result is None:
+                self._made.pop((unit.number, unit.max_rows))
 
     def _finalists(self) -> list[Candidate]:
         """Return the best few candidates, then the best ones of other methods by themselves.
