@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from featurewright.auto.ahead import LookAhead
 from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
 from featurewright.auto.failures import Attempt, ScoringError
 from featurewright.auto.formulas import is_found, sample_rows
 from featurewright.auto.front import front_points
 from featurewright.auto.leaderboard import Leaderboard, Record
 from featurewright.auto.links import LinkSearch
-from featurewright.auto.methods import FORMULAS, METHODS, has_formulas, may_join, readable
+from featurewright.auto.methods import (
+    FORMULAS,
+    METHODS,
+    has_formulas,
+    may_join,
+    order_name,
+    readable,
+)
 from featurewright.auto.outcomes import DONE, Outcome, Reason, Status
 from featurewright.auto.plan import Effort, Stage, make_stages
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
 from featurewright.auto.timing import SAFETY, Clock, Costs
-from featurewright.auto.units import Crew, FoldRows, FoldTables, Result, Unit, sample_fold
+from featurewright.auto.units import FoldRows, needed_methods
 from featurewright.auto.workspace import Fold, Problem, ValueStore, Workspace
 from featurewright.expressions import Feature
 from featurewright.tables import EncodedTable
@@ -138,9 +146,19 @@ class Search:
             else:
                 self._drop(method, Status.SKIPPED, reason)
         self._costs = Costs(len(problem.y))
-        self._crew = Crew(problem.task.n_jobs)
-        self._tables: FoldTables | None = None
-        self._made: dict[tuple[int, int], Fold] = {}  # folds made ahead, by number and rows
+        self._ahead = LookAhead(
+            problem,
+            lambda: [*self._rows, *self._further],
+            seed=seed,
+            effort=effort,
+            estimator=estimator,
+            scorer=scorer,
+            clock=clock,
+            links=links,
+            store=self.store,
+            reserve=lambda: self._costs.reserve,
+            report=self._report,
+        )
 
     def run(self) -> None:
         """Try the methods stage by stage, then combinations, then prove the best."""
@@ -242,29 +260,10 @@ class Search:
     def _make_fold(self, number: int, max_rows: int) -> tuple[Fold, HeldOutScore]:
         """Prepare a fold and score the original columns on it."""
         started = self.clock.now()
-        fold = self._made.pop((number, max_rows), None) or self._prepare_fold(number, max_rows)
+        fold = self._ahead.take_fold(number, max_rows)
         score = fold.score_originals(self.estimator, self.scorer, started)
         self._costs.record_base(fold)
         return fold, score
-
-    def _prepare_fold(self, number: int, max_rows: int) -> Fold:
-        """Take the rows of a fold, and find columns over links in them."""
-        rows = self._all_rows[number]
-        train, test = sample_fold(rows, max_rows, self.seed + number)
-        # Methods are seeded by the fold: formulas should not depend on the seed of a user.
-        if self._links is None:
-            learning, held_out = self.problem.take(train), self.problem.take(test)
-        else:
-            learning, held_out = self._links.split(self.problem, rows[0], train, test, number)
-        space = Workspace(learning, number, self.store, self.effort)
-        fold = Fold(space, held_out, self.clock.now)
-        fold.train = train
-        return fold
-
-    @property
-    def _all_rows(self) -> list[FoldRows]:
-        """The rows of the folds, and of the further folds that would follow."""
-        return [*self._rows, *self._further]
 
     def _scored_fold(self, number: int, max_rows: int) -> tuple[Fold, HeldOutScore] | None:
         """Prepare the next fold in which the score is defined; None where there is none left."""
@@ -278,7 +277,7 @@ class Search:
             except ScoringError as error:
                 problem = problem or error
             del self._rows[number]
-            self._forget_ahead()
+            self._ahead.forget()
             self._n_folds -= 1
             n_left_out += 1
         if n_left_out:
@@ -358,10 +357,9 @@ class Search:
             # Where there are fewer columns than asked for, two sizes are one candidate.
             width = fold.space.width(block)
             if width not in known:
-                is_known = fold.has_score(candidate)
-                if found and not is_known:
-                    if not self._has_time(self._costs.next_fit(block, fold)):
-                        continue
+                is_next = not found or fold.has_score(candidate)
+                if not is_next and not self._has_time(self._costs.next_fit(block, fold)):
+                    continue
                 known[width] = self._score(candidate, fold)
             found[candidate] = known[width]
         return found
@@ -422,8 +420,8 @@ class Search:
 
     @property
     def _joined_label(self) -> str:
-        """How formulas in one order are called: by the method, where there is only one."""
-        return self.joined[0] if len(self.joined) == 1 else FORMULAS
+        """How formulas in one order are called."""
+        return order_name(self.joined)
 
     def _join(self, space: Workspace, sizes: Sequence[int]) -> list[Block]:
         """Put the formulas of the methods that were run into one order."""
@@ -431,24 +429,11 @@ class Search:
 
     def construct(self, space: Workspace, candidates: Iterable[Candidate]) -> None:
         """Construct all columns that some candidates need, with their names."""
-        methods, order_sizes = self._needed(candidates)
+        methods, order_sizes = needed_methods(candidates, self.joined)
         for method, sizes in methods.items():
             space.construct(METHODS[method], sizes, self._seconds())
         if order_sizes:
             self._join(space, order_sizes)
-
-    def _needed(
-        self, candidates: Iterable[Candidate]
-    ) -> tuple[dict[str, tuple[int, ...]], tuple[int, ...]]:
-        """Return the methods that candidates need, and the sizes of the order of all formulas."""
-        blocks = list(dict.fromkeys(block for c in candidates for block in c.blocks))
-        joint = tuple(block.size for block in blocks if block.order is Order.JOINT)
-        methods = [block.method for block in blocks if block.order is not Order.JOINT]
-        needed: dict[str, tuple[int, ...]] = {}
-        for method in dict.fromkeys([*methods, *(self.joined if joint else ())]):
-            own = [b.size for b in blocks if b.method == method and b.order is not Order.JOINT]
-            needed[method] = tuple(own) if METHODS[method].readable else ()
-        return needed, joint
 
     # Ahead of the decisions ---------------------------------------------------------------------
 
@@ -467,88 +452,15 @@ class Search:
 
         The first of the folds is open. Results wait in the folds until they are asked for.
         """
-        has_limit = bool(np.isfinite(self.clock.budget))
-        if not self._crew.can_share(has_limit=has_limit):
+        if not self._ahead.pays:
             return
-        for number in numbers[1:]:
-            if (number, self._n_fold_rows) not in self._made:
-                fold = self._prepare_fold(number, self._n_fold_rows)
-                self._made[number, self._n_fold_rows] = fold
         entering = sorted(self._entering(is_last=is_last), key=self._promise, reverse=True)
-        units = [
-            Unit(number, self._n_fold_rows, ((method, tuple(sizes)),))
-            for number in numbers
-            for method in entering
-            for sizes in [self._sizes_in_stage(method, is_last=is_last)]
-        ]
-        if not has_limit:  # the slow ones first, so that none is left over at the end
-            units.sort(key=lambda unit: -METHODS[unit.methods[0][0]].cost)
-        originals = [
-            Unit(number, self._n_fold_rows, candidates=(ORIGINAL,)) for number in numbers[1:]
-        ]
-        results = self._run_units([*originals, *units], "methods side by side")
-        found = {
-            (unit.number, one.pool): one
-            for unit, result in zip([*originals, *units], results, strict=True)
-            for one in (result.found if result is not None else ())
-        }
-        sizes = tuple(self._sizes(FORMULAS))
-        orders, left = [], list(self.joined)
-        for number in numbers if self.joined else ():
-            left = [m for m in left if (number, m) in found and found[number, m].blocks]
-            if left:
-                name = left[0] if len(left) == 1 else FORMULAS
-                parts = tuple(found[number, method].part for method in left)
-                orders.append(
-                    Unit(
-                        number, self._n_fold_rows, order_sizes=sizes, name=name, parts=parts
-                    )
-                )
-        self._run_units(orders, "formulas in one order")
-
-    def _run_units(self, units: Sequence[Unit], what: str) -> list[Result | None]:
-        """Run units side by side, and leave what they find in the folds."""
-        limit = None
-        if np.isfinite(self.clock.budget):
-            limit = max(0.0, self.clock.left - self._costs.reserve)
-        folds = {
-            unit.number: self._made.get((unit.number, unit.max_rows)) or self.folds[unit.number]
-            for unit in units
-        }
-        results = self._crew.run(
-            units,
-            folds,
-            self._shared_tables(folds),
-            seconds=limit,
-            on_done=lambda done: self._report(what, f"{done} of {len(units)}"),
-        )
-        for unit, result in zip(units, results, strict=True):
-            if result is not None:
-                for found in result.found:
-                    folds[unit.number].space.take_over(found)
-                folds[unit.number].take_over(result.scores)
-        return results
-
-    def _shared_tables(self, folds: Mapping[int, Fold]) -> FoldTables:
-        """Return what all units need; without links, the same for the whole search."""
-        if self._tables is None or self._links is not None:
-            with_links = {} if self._links is None else folds
-            splits = {n: (own.space.problem, own.held_out) for n, own in with_links.items()}
-            self._tables = FoldTables(
-                self.problem,
-                tuple(self._all_rows),
-                self.seed,
-                self.effort,
-                self.estimator,
-                self.scorer,
-                splits,
-            )
-        return self._tables
-
-    def _forget_ahead(self) -> None:
-        """Forget what was computed ahead, because folds have other numbers now."""
-        self._tables = None
-        self._made.clear()
+        sizes = {method: self._sizes_in_stage(method, is_last=is_last) for method in entering}
+        where = self.folds[numbers[0]], numbers, self._n_fold_rows
+        found = self._ahead.run_methods(*where, sizes)
+        if self.joined:
+            wanted = tuple(self._sizes(FORMULAS))
+            self._ahead.run_orders(*where, methods=self.joined, sizes=wanted, found=found)
 
     def _drop_losers(self, number: int, stage: Stage) -> None:
         """Drop methods that lose, by how many folds they have been tried on.
@@ -741,10 +653,12 @@ class Search:
         if not finalists:
             return
         label = finalists[0].label
-        self._confirm_ahead(finalists)
+        numbers = range(len(self._rows), len(self._rows) + len(self._further))
+        if self._ahead.pays:
+            self._ahead.run_candidates(numbers, self._n_fold_rows, finalists, self.joined)
         while self._further:
             number, started = len(self._rows), self.clock.now()
-            is_known = (number, self._n_fold_rows) in self._made
+            is_known = self._ahead.has_fold(number, self._n_fold_rows)
             if not is_known and not self._has_time(self._fold_seconds(finalists)):
                 break
             self._rows.append(self._further.pop(0))
@@ -757,7 +671,7 @@ class Search:
                 break
             if not np.isfinite(base).all():
                 self._rows.pop()
-                self._forget_ahead()
+                self._ahead.forget()
                 continue
             self._keep_fold(number, fold, base)
             for candidate, score in zip(finalists, scores, strict=True):
@@ -766,31 +680,6 @@ class Search:
             self._report(label, f"further fold {number + 1 - n_first}")
         if board.n_folds >= n_first + 2:
             board.n_choosing_folds = n_first
-
-    def _confirm_ahead(self, finalists: Sequence[Candidate]) -> None:
-        """Try candidates on all further folds side by side."""
-        has_limit = bool(np.isfinite(self.clock.budget))
-        if not self._crew.can_share(has_limit=has_limit):
-            return
-        methods, order_sizes = self._needed(finalists)
-        units = []
-        for number in range(len(self._rows), len(self._all_rows)):
-            self._made[number, self._n_fold_rows] = self._prepare_fold(number, self._n_fold_rows)
-            units.append(
-                Unit(
-                    number,
-                    self._n_fold_rows,
-                    tuple(methods.items()),
-                    self.joined if order_sizes else (),
-                    order_sizes,
-                    self._joined_label if order_sizes else "",
-                    candidates=(ORIGINAL, *finalists),
-                )
-            )
-        results = self._run_units(units, "further folds")
-        for unit, result in zip(units, results, strict=True):
-            if result is None:
-                self._made.pop((unit.number, unit.max_rows))
 
     def _finalists(self) -> list[Candidate]:
         """Return the best few candidates, then the best ones of other methods by themselves.

@@ -8,23 +8,20 @@ it would have computed them, in its own order.
 from __future__ import annotations
 
 import logging
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from featurewright.auto.candidates import Candidate
+from featurewright.auto.candidates import Candidate, Order
 from featurewright.auto.estimators import few_threads
 from featurewright.auto.methods import METHODS
 from featurewright.auto.parts import Part
 from featurewright.auto.plan import Effort
 from featurewright.auto.scoring import HeldOutScorer
 from featurewright.auto.workspace import Fold, Found, Problem, TimedScore, ValueStore, Workspace
-from featurewright.engine.threads import Halt, local_threads, run_in_threads
-from featurewright.estimators.units import SharedValue, chosen_backend, run_units
 
 _logger = logging.getLogger("featurewright")
 
@@ -129,7 +126,7 @@ class FoldTables:
         else:  # arrays that were sent cannot be written to
             split = split[0].take(slice(None)), split[1].take(slice(None))
         fold = Fold(Workspace(split[0], unit.number, ValueStore(), self.effort), split[1])
-        result = compute_unit(unit, fold, self.estimator, self.scorer, seconds, 1)
+        result = compute_unit(unit, fold, self.estimator, self.scorer, seconds=seconds)
         if result is None:
             return None
         found = tuple(replace(own, values=None) for own in result.found)
@@ -141,8 +138,9 @@ def compute_unit(
     fold: Fold,
     estimator: Any,
     scorer: HeldOutScorer,
-    seconds: float | None,
-    n_jobs: int,
+    *,
+    seconds: float | None = None,
+    n_jobs: int = 1,
 ) -> Result | None:
     """Construct and score on a fold; None where something fails, but for lack of memory."""
     limit = None if seconds is None else max(_MIN_SECONDS, _CONSTRUCTION_SHARE * seconds)
@@ -175,73 +173,36 @@ def compute_unit(
 
 def _distinct_widths(found: Iterable[Found]) -> tuple[Candidate, ...]:
     """Return the choices of columns, each number of columns once."""
-    chosen = {}
+    chosen: dict[tuple[str, int], Candidate] = {}
     for one in found:
         for block in one.blocks:
             chosen.setdefault((one.pool, min(block.size, len(one.order))), Candidate((block,)))
     return tuple(chosen.values())
 
 
-class Crew:
-    """Runs units side by side: in threads, or where the active joblib backend says.
+def needed_methods(
+    candidates: Iterable[Candidate], joined: Iterable[str]
+) -> tuple[dict[str, tuple[int, ...]], tuple[int, ...]]:
+    """Return the methods that candidates need, with numbers of columns to try.
 
     Parameters
     ----------
-    n_jobs : int or None
-        Threads.
+    candidates : iterable of Candidate
+        The candidates.
+    joined : iterable of str
+        The methods whose formulas are in one order.
+
+    Returns
+    -------
+    dict, tuple of int
+        The methods, and the numbers of formulas in one order.
     """
-
-    def __init__(self, n_jobs: int | None) -> None:
-        self._backend, self._n_jobs = chosen_backend(), n_jobs
-        self._n_threads = local_threads(n_jobs)
-        self._sent: SharedValue | None = None
-
-    def can_share(self, *, has_limit: bool) -> bool:
-        """Whether units would run side by side; with a time limit, elsewhere alone."""
-        return self._backend is not None or (self._n_threads > 1 and not has_limit)
-
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether units run in other processes."""
-        return self._backend is not None
-
-    def run(
-        self,
-        units: Sequence[Unit],
-        folds: Mapping[int, Fold],
-        tables: FoldTables,
-        *,
-        seconds: float | None,
-        on_done: Callable[[int], None],
-    ) -> list[Result | None]:
-        """Return what units found, in order; None for those that failed or came too late."""
-        if not units:
-            return []
-        halt = Halt(seconds)
-        if self._backend is not None:
-            if self._sent is None or self._sent.value is not tables:
-                self._sent = SharedValue(tables)
-            return run_units(
-                self._backend,
-                FoldTables.compute,
-                self._sent,
-                units,
-                what="method on a fold",
-                n_jobs=self._n_jobs,
-                halt=halt,
-                on_done=on_done,
-            )
-        n_inside = max(1, self._n_threads // len(units))
-
-        def task(unit: Unit) -> Callable[[], Result | None]:
-            fold = folds[unit.number]
-            return lambda: compute_unit(
-                unit, fold, tables.estimator, tables.scorer, None, n_inside
-            )
-
-        with warnings.catch_warnings():
-            # Filters belong to the process: threads would restore those of each other.
-            warnings.simplefilter("ignore")
-            return run_in_threads(
-                [task(unit) for unit in units], self._n_threads, halt=halt, on_done=on_done
-            )
+    blocks = list(dict.fromkeys(block for c in candidates for block in c.blocks))
+    joint = tuple(block.size for block in blocks if block.order is Order.JOINT)
+    alone = [block for block in blocks if block.order is not Order.JOINT]
+    methods = [block.method for block in alone]
+    needed: dict[str, tuple[int, ...]] = {}
+    for method in dict.fromkeys([*methods, *(joined if joint else ())]):
+        sizes = tuple(block.size for block in alone if block.method == method)
+        needed[method] = sizes if METHODS[method].readable else ()
+    return needed, joint

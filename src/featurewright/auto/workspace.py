@@ -274,7 +274,7 @@ class Workspace:
         self.originals: Originals = problem.originals(None)
         self.base = self.originals.compute(np.asarray(problem.own.matrix, np.float64))
         self._pools: dict[str, Pool] = {}
-        self._found: dict[tuple[str, tuple[Any, ...]], Found] = {}
+        self._found: dict[tuple[Any, ...], Found] = {}
         self._with_codes: Originals | None = None
         self.seconds = 0.0
 
