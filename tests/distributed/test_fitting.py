@@ -21,11 +21,12 @@ from featurewright import (
     ConstructiveExtraTreesRegressor,
     ConstructiveForestClassifier,
     ForestPathEncoder,
+    Link,
     RecursiveSelectiveTransformer,
 )
 from featurewright.distributed import fit, units
 from featurewright.distributed.drawn import row_chances
-from featurewright.distributed.fitting import draw_rows
+from featurewright.distributed.fitting import draw_rows, search_sides
 from featurewright.distributed.rows import Partitions
 
 N = 3_000
@@ -165,11 +166,73 @@ def test_search_and_proof_share_no_row(frame):
     X, y = columns(lazy(frame, 5), "class")
     for others in ({}, {"groups": lazy(frame, 5)["group"]}):
         partitions = Partitions(X, y=y, **others)
-        seen, _ = draw_rows(partitions, 0, 2_000, held_out=False)
-        unseen, _ = draw_rows(partitions, 0, 2_000, held_out=True)
+        sides = search_sides(AutoFeatures(), partitions, 0)
+        seen, unseen = (draw_rows(partitions, 0, 2_000, side)[0] for side in sides)
         assert len(seen)
         assert len(unseen)
         assert not set(seen) & set(unseen)
+
+
+def with_days(frame):
+    """Add a day to the rows, in no order, of which each is many rows'."""
+    days = np.random.default_rng(1).integers(0, 200, N)
+    return frame.assign(day=pd.Timestamp("2024-01-01") + pd.to_timedelta(days, unit="D"))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_search_with_times_holds_out_later_rows(frame, grouped):
+    table = with_days(frame)
+    drawn = []
+    for n_partitions in (1, 6):
+        parts = lazy(table, n_partitions)
+        others = {"groups": parts["group"]} if grouped else {}
+        partitions = Partitions(parts[["a", "day"]], y=parts["class"], **others)
+        sides = search_sides(AutoFeatures(as_of="day"), partitions, 0)
+        drawn.append([draw_rows(partitions, 0, 900, side)[0] for side in sides])
+    for one, other in zip(*drawn, strict=True):
+        np.testing.assert_array_equal(one, other)
+    seen, unseen = drawn[0]
+    assert len(seen) > 400
+    assert len(unseen) > 40
+    assert table["day"].iloc[seen].max() < table["day"].iloc[unseen].min()
+    if grouped:
+        assert not set(table["group"].iloc[seen]) & set(table["group"].iloc[unseen])
+
+
+def test_histories_are_drawn_whole(frame):
+    table = with_days(frame)
+    parts = lazy(table, 5)
+    model = AutoFeatures(links=[Link.history(on="group", time="day")])
+    partitions = Partitions(parts[["a", "day", "group"]], y=parts["class"])
+    sides = search_sides(model, partitions, 0)
+    (seen, by), (unseen, _) = (draw_rows(partitions, 0, 900, side) for side in sides)
+    assert by == "keys"
+    keys, latest = set(table["group"].iloc[seen]), table["day"].iloc[seen].max()
+    assert 5 < len(keys) < 55
+    early = table["group"].isin(keys) & (table["day"] <= latest)
+    assert len(seen) == early.sum()
+    assert table["day"].iloc[unseen].min() > latest
+
+
+def test_a_search_says_that_it_was_proved_on_later_rows(frame):
+    table = with_days(frame)
+    X = lazy(table, 4)[["a", "b", "c", "day"]]
+    model = AutoFeatures(effort="quick", methods="batch", as_of="day", random_state=0)
+    fit(model, X, lazy(table, 4)["number"], max_rows=400)
+    assert model.drawn_.held_out_is_later
+    assert model.drawn_.levels == model.drawn_.medians == "sample"
+    assert model.drawn_.held_out["score"] > model.drawn_.held_out["baseline"] + 0.1
+
+
+def test_rows_of_one_time_have_no_order(frame):
+    X = lazy(frame.assign(day=1.0), 3)[["a", "day"]]
+    partitions = Partitions(X, y=lazy(frame, 3)["class"])
+    seen, held_out = search_sides(AutoFeatures(as_of="day"), partitions, 0)
+    assert seen.latest is held_out.latest is None
+    with pytest.raises(ValueError, match="missing times"):
+        search_sides(
+            AutoFeatures(as_of="day"), Partitions(X.assign(day=X["day"].where(X["a"] > 0))), 0
+        )
 
 
 def test_arrays_with_weights(frame):

@@ -7,8 +7,9 @@ import time
 
 import pytest
 from tests.clock import FAR, Clock
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from featurewright.engine.threads import Halt, run_in_threads
+from featurewright.engine.threads import Halt, one_blas_thread, run_in_threads
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
@@ -145,3 +146,37 @@ def test_inside_a_thread_one_task_after_the_other_needs_no_more_threads():
     assert len(set(names)) == 1
     assert names[0] != threading.main_thread().name
     assert done == [1, 2, 3]
+
+
+def test_a_flag_stops_the_fits_inside_tasks():
+    outer = Halt()
+    inner = []
+
+    def fit() -> None:
+        inner.append(Halt())
+        outer.raise_flag()
+        inner.append(Halt())  # begins after the flag was raised
+
+    run_in_threads([fit], 2, halt=outer)
+    assert [int(halt.flag[0]) for halt in inner] == [1, 1]
+    assert Halt().flag[0] == 0
+
+
+def test_a_fit_inside_a_task_does_not_stop_the_others():
+    outer = Halt()
+    run_in_threads([lambda: Halt().raise_flag()], 2, halt=outer)
+    assert outer.flag[0] == 0
+
+
+def test_blas_keeps_one_thread_until_the_last_leaves():
+    def n_threads() -> set[int]:
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    with threadpool_limits(2, user_api="blas"):
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert n_threads() == {1}
+        second.__exit__(None, None, None)
+        assert n_threads() == {2}

@@ -648,6 +648,11 @@ def has_formulas(name: str) -> bool:
     return name == FORMULAS or METHODS[name].readable
 
 
+def order_name(methods: Sequence[str]) -> str:
+    """Return how formulas of methods in one order are called: by the method, if it is only one."""
+    return methods[0] if len(methods) == 1 else FORMULAS
+
+
 def chosen_methods(methods: Any, links: Any = ()) -> list[str]:
     """Return the names that the parameter `methods` stands for: "all", "readable", or names.
 

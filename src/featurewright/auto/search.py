@@ -9,29 +9,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from featurewright.auto.ahead import LookAhead
 from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
 from featurewright.auto.failures import Attempt, ScoringError
 from featurewright.auto.formulas import is_found, sample_rows
 from featurewright.auto.front import front_points
 from featurewright.auto.leaderboard import Leaderboard, Record
 from featurewright.auto.links import LinkSearch
-from featurewright.auto.methods import FORMULAS, METHODS, has_formulas, may_join, readable
+from featurewright.auto.methods import (
+    FORMULAS,
+    METHODS,
+    has_formulas,
+    may_join,
+    order_name,
+    readable,
+)
 from featurewright.auto.outcomes import DONE, Outcome, Reason, Status
 from featurewright.auto.plan import Effort, Stage, make_stages
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
 from featurewright.auto.timing import SAFETY, Clock, Costs
+from featurewright.auto.units import FoldRows, needed_methods
 from featurewright.auto.workspace import Fold, Problem, ValueStore, Workspace
 from featurewright.expressions import Feature
 from featurewright.tables import EncodedTable
 
 _logger = logging.getLogger("featurewright")
 
-Rows = NDArray[np.intp]
-FoldRows = tuple[Rows, Rows]
 Listener = Callable[[dict[str, Any]], None]
 
 # Sizes.
-MAX_TEST_ROWS = 5_000
 _MIN_ROWS = 10  # below which nothing is constructed
 _MAX_FIT_CELLS = 50_000_000  # rows times constructed columns of the last fit
 _FIRST_SIZES = (10, 200)  # numbers of columns for a first look
@@ -140,6 +146,19 @@ class Search:
             else:
                 self._drop(method, Status.SKIPPED, reason)
         self._costs = Costs(len(problem.y))
+        self._ahead = LookAhead(
+            problem,
+            lambda: [*self._rows, *self._further],
+            seed=seed,
+            effort=effort,
+            estimator=estimator,
+            scorer=scorer,
+            clock=clock,
+            links=links,
+            store=self.store,
+            reserve=lambda: self._costs.reserve,
+            report=self._report,
+        )
 
     def run(self) -> None:
         """Try the methods stage by stage, then combinations, then prove the best."""
@@ -182,8 +201,12 @@ class Search:
         self.folds, self._n_fold_rows = [], stage.n_rows
         self.joined = tuple(readable(self._alive)) if is_last else ()
         limit = len(self._rows) if stage.n_folds is None else stage.n_folds
+        last_ahead = -1
         while len(self.folds) < min(limit, len(self._rows)) and self._open_fold():
             number = len(self.folds) - 1
+            if number > last_ahead:
+                last_ahead = self._last_undecided(number, stage, min(limit, len(self._rows)))
+                self._look_ahead(range(number, last_ahead + 1), is_last=is_last)
             for method in sorted(self._entering(is_last=is_last), key=self._promise, reverse=True):
                 self._try_method(method, number, is_last=is_last)
             self._try_formulas(number)
@@ -237,21 +260,7 @@ class Search:
     def _make_fold(self, number: int, max_rows: int) -> tuple[Fold, HeldOutScore]:
         """Prepare a fold and score the original columns on it."""
         started = self.clock.now()
-        random = np.random.default_rng(self.seed + number)
-        train, test = (
-            rows if len(rows) <= limit else np.sort(random.permutation(rows)[:limit])
-            for rows, limit in zip(self._rows[number], (max_rows, MAX_TEST_ROWS), strict=True)
-        )
-        # Methods are seeded by the fold: formulas should not depend on the seed of a user.
-        if self._links is None:
-            learning, held_out = self.problem.take(train), self.problem.take(test)
-        else:
-            learning, held_out = self._links.split(
-                self.problem, self._rows[number][0], train, test, number
-            )
-        space = Workspace(learning, number, self.store, self.effort)
-        fold = Fold(space, held_out, self.clock.now)
-        fold.train = train
+        fold = self._ahead.take_fold(number, max_rows)
         score = fold.score_originals(self.estimator, self.scorer, started)
         self._costs.record_base(fold)
         return fold, score
@@ -268,6 +277,7 @@ class Search:
             except ScoringError as error:
                 problem = problem or error
             del self._rows[number]
+            self._ahead.forget()
             self._n_folds -= 1
             n_left_out += 1
         if n_left_out:
@@ -293,20 +303,26 @@ class Search:
         """Run a method on a fold and score candidates of its columns, if there is time."""
         record = self.leaderboard.records[method]
         expected = self._costs.method_seconds(method, len(self._sizes(method)))
-        if not self._has_time(expected or self._costs.base):
+        sizes = self._sizes_in_stage(method, is_last=is_last)
+        is_known = self.folds[number].space.knows(method, sizes)
+        if not is_known and not self._has_time(expected or self._costs.base):
             if record.outcome == DONE:
                 record.outcome = Outcome(Status.STOPPED, Reason.NO_TIME)
             return
-        sizes = self._sizes(method)
-        if not is_last:
-            sizes = [size for size in sizes if size in _FIRST_SIZES] or sizes[:1]
-        elif method in self.joined and len(self.joined) > 1:
-            sizes = sizes[-1:]  # to compare methods by: what is chosen is the order of all formulas
         found = self._measure(method, self.folds[number], sizes)
         for candidate, score in found.items():
             self.leaderboard.add(method, candidate, number, score)
         if found:
             self._report(method, f"fold {number + 1} of {len(self._rows)}")
+
+    def _sizes_in_stage(self, method: str, *, is_last: bool) -> list[int]:
+        """Return the numbers of columns of a method that a stage tries."""
+        sizes = self._sizes(method)
+        if not is_last:
+            return [size for size in sizes if size in _FIRST_SIZES] or sizes[:1]
+        if method in self.joined and len(self.joined) > 1:
+            return sizes[-1:]  # to compare methods by: what is chosen is the order of all formulas
+        return sizes
 
     def _measure(
         self, method: str, fold: Fold, sizes: Sequence[int]
@@ -316,8 +332,11 @@ class Search:
         record = self.leaderboard.records[method]
         found: dict[Candidate, HeldOutScore] = {}
         with Attempt(f"The method {method!r}") as attempt:
+            is_known = fold.space.knows(method, sizes)
             blocks = fold.space.construct(METHODS[method], sizes, self._seconds())
-            self._costs.record_construction(method, fold, self.clock.now() - started)
+            took = fold.space.seconds if is_known else self.clock.now() - started
+            self._costs.record_construction(method, fold, took)
+            record.seconds += took if is_known else 0.0
             if not blocks and not record.candidates:
                 self._drop(method, Status.SKIPPED, Reason.NOTHING_NEW)
             found = self._score_blocks(blocks, fold)
@@ -338,7 +357,8 @@ class Search:
             # Where there are fewer columns than asked for, two sizes are one candidate.
             width = fold.space.width(block)
             if width not in known:
-                if found and not self._has_time(self._costs.next_fit(block, fold)):
+                is_next = not found or fold.has_score(candidate)
+                if not is_next and not self._has_time(self._costs.next_fit(block, fold)):
                     continue
                 known[width] = self._score(candidate, fold)
             found[candidate] = known[width]
@@ -379,12 +399,17 @@ class Search:
             return
         fold, label = self.folds[number], self._joined_label
         started = self.clock.now()
-        if not self._has_time(self._costs.method_seconds(label, 1) or self._costs.base):
+        sizes = self._sizes(FORMULAS)
+        is_known = fold.space.knows_order(self.joined, sizes)
+        expected = self._costs.method_seconds(label, 1) or self._costs.base
+        if not is_known and not self._has_time(expected):
             return
         record = self.leaderboard.records.setdefault(label, Record())
         with Attempt("The order of all formulas") as attempt:
-            blocks = self._join(fold.space, self._sizes(FORMULAS))
-            self._costs.record_construction(label, fold, self.clock.now() - started)
+            blocks = self._join(fold.space, sizes)
+            took = fold.space.seconds if is_known else self.clock.now() - started
+            self._costs.record_construction(label, fold, took)
+            record.seconds += took if is_known else 0.0
             for candidate, score in self._score_blocks(blocks, fold).items():
                 self.leaderboard.add(label, candidate, number, score)
         if attempt.error:
@@ -395,8 +420,8 @@ class Search:
 
     @property
     def _joined_label(self) -> str:
-        """How formulas in one order are called: by the method, where there is only one."""
-        return self.joined[0] if len(self.joined) == 1 else FORMULAS
+        """How formulas in one order are called."""
+        return order_name(self.joined)
 
     def _join(self, space: Workspace, sizes: Sequence[int]) -> list[Block]:
         """Put the formulas of the methods that were run into one order."""
@@ -404,15 +429,38 @@ class Search:
 
     def construct(self, space: Workspace, candidates: Iterable[Candidate]) -> None:
         """Construct all columns that some candidates need, with their names."""
-        blocks = list(dict.fromkeys(block for c in candidates for block in c.blocks))
-        joint = [block.size for block in blocks if block.order is Order.JOINT]
-        methods = [block.method for block in blocks if block.order is not Order.JOINT]
-        for method in dict.fromkeys([*methods, *(self.joined if joint else ())]):
-            own = [b.size for b in blocks if b.method == method and b.order is not Order.JOINT]
-            sizes = own if METHODS[method].readable else ()
+        methods, order_sizes = needed_methods(candidates, self.joined)
+        for method, sizes in methods.items():
             space.construct(METHODS[method], sizes, self._seconds())
-        if joint:
-            self._join(space, joint)
+        if order_sizes:
+            self._join(space, order_sizes)
+
+    # Ahead of the decisions ---------------------------------------------------------------------
+
+    def _last_undecided(self, number: int, stage: Stage, limit: int) -> int:
+        """Return the last fold, from one on, whose methods are known: none is dropped between.
+
+        From the third fold on few are, and the remaining folds go together.
+        """
+        one_stage = stage is self._stages[0] and stage.n_folds is None
+        if number > 1 or not (one_stage or stage.n_folds is None):
+            return limit - 1
+        return min(limit - 1, number if one_stage else 1)
+
+    def _look_ahead(self, numbers: Sequence[int], *, is_last: bool) -> None:
+        """Run the methods on some folds side by side, then the order of all formulas there.
+
+        The first of the folds is open. Results wait in the folds until they are asked for.
+        """
+        if not self._ahead.pays:
+            return
+        entering = sorted(self._entering(is_last=is_last), key=self._promise, reverse=True)
+        sizes = {method: self._sizes_in_stage(method, is_last=is_last) for method in entering}
+        where = self.folds[numbers[0]], numbers, self._n_fold_rows
+        found = self._ahead.run_methods(*where, sizes)
+        if self.joined:
+            wanted = tuple(self._sizes(FORMULAS))
+            self._ahead.run_orders(*where, methods=self.joined, sizes=wanted, found=found)
 
     def _drop_losers(self, number: int, stage: Stage) -> None:
         """Drop methods that lose, by how many folds they have been tried on.
@@ -605,11 +653,15 @@ class Search:
         if not finalists:
             return
         label = finalists[0].label
-        for rows in self._further:
-            if not self._has_time(self._fold_seconds(finalists)):
-                break
+        numbers = range(len(self._rows), len(self._rows) + len(self._further))
+        if self._ahead.pays:
+            self._ahead.run_candidates(numbers, self._n_fold_rows, finalists, self.joined)
+        while self._further:
             number, started = len(self._rows), self.clock.now()
-            self._rows.append(rows)
+            is_known = self._ahead.has_fold(number, self._n_fold_rows)
+            if not is_known and not self._has_time(self._fold_seconds(finalists)):
+                break
+            self._rows.append(self._further.pop(0))
             with Attempt(f"A further fold with {label!r}") as attempt:
                 fold, base = self._make_fold(number, self._n_fold_rows)
                 self.construct(fold.space, finalists)
@@ -619,6 +671,7 @@ class Search:
                 break
             if not np.isfinite(base).all():
                 self._rows.pop()
+                self._ahead.forget()
                 continue
             self._keep_fold(number, fold, base)
             for candidate, score in zip(finalists, scores, strict=True):

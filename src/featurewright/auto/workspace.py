@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -122,21 +123,24 @@ class ValueStore:
         self.max_bytes = max_bytes
         # Weak keys: the values of a fold that is given up are given up with it.
         self._values: WeakKeyDictionary[MethodValues, NDArray[Any]] = WeakKeyDictionary()
+        self._lock = Lock()  # threads construct side by side
 
     def get(self, owner: MethodValues) -> NDArray[Any] | None:
         """Return the values of an owner; None where there are none, or no more."""
-        values = self._values.pop(owner, None)
-        if values is not None:
-            self._values[owner] = values  # the last one is the one used last
-        return values
+        with self._lock:
+            values = self._values.pop(owner, None)
+            if values is not None:
+                self._values[owner] = values  # the last one is the one used last
+            return values
 
     def put(self, owner: MethodValues, values: NDArray[Any]) -> None:
         """Store the values of an owner, and drop others as needed."""
         if values.nbytes > self.max_bytes:
             return
-        self._values[owner] = values
-        while sum(stored.nbytes for stored in self._values.values()) > self.max_bytes:
-            del self._values[next(iter(self._values))]
+        with self._lock:
+            self._values[owner] = values
+            while sum(stored.nbytes for stored in self._values.values()) > self.max_bytes:
+                del self._values[next(iter(self._values))]
 
 
 class MethodValues:
@@ -187,6 +191,53 @@ class Pool(NamedTuple):
     order: Places
 
 
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a method, or the order of all formulas, found for a fold before it was asked for.
+
+    Parameters
+    ----------
+    pool : str
+        Name of the pool.
+    methods : tuple of str
+        Whose formulas were joined.
+    sizes : tuple of int
+        Numbers of columns that were asked for.
+    part : Part
+        The columns.
+    order : ndarray of int
+        Their order.
+    blocks : list of Block
+        The choices that are worth trying.
+    seconds : float
+        What constructing took.
+    values : MethodValues or None
+        The columns of the training rows, where they were computed in this process.
+    """
+
+    pool: str
+    methods: tuple[str, ...]
+    sizes: tuple[int, ...]
+    part: Part
+    order: Places
+    blocks: list[Block]
+    seconds: float
+    values: MethodValues | None
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What was asked for."""
+        return self.pool, self.methods, self.sizes
+
+
+class TimedScore(NamedTuple):
+    """A score, and the seconds that the fit took, and the fit with its score."""
+
+    score: HeldOutScore
+    fit_seconds: float
+    score_seconds: float
+
+
 class ChosenColumns(NamedTuple):
     """Some of the columns of one pool."""
 
@@ -214,6 +265,8 @@ class Workspace:
         How the original columns become numbers.
     base : ndarray of shape (n_rows, n_columns)
         The original columns as numbers.
+    seconds : float
+        What the last construction took.
     """
 
     def __init__(self, problem: Problem, seed: int, store: ValueStore, effort: Effort) -> None:
@@ -221,7 +274,9 @@ class Workspace:
         self.originals: Originals = problem.originals(None)
         self.base = self.originals.compute(np.asarray(problem.own.matrix, np.float64))
         self._pools: dict[str, Pool] = {}
+        self._found: dict[tuple[Any, ...], Found] = {}
         self._with_codes: Originals | None = None
+        self.seconds = 0.0
 
     def originals_for(self, estimator: Any) -> Originals:
         """Return the original columns for an estimator, as learned from the training rows."""
@@ -239,40 +294,8 @@ class Workspace:
         Without any sizes, nothing is tried: the columns are to be kept, and have their names, or
         are formulas that `join` puts in one order.
         """
-        problem = self.problem
-        rows = self._rows(method)
-        sample = problem if rows is None else problem.take(rows)
-        weights = sample.weights
-        if rows is not None and method.keeps_all_rows:
-            sample, weights = problem, np.zeros(len(problem.y))
-            weights[rows] = 1.0
-        part, values = method.construct(
-            Request(
-                method.name,
-                sample.table,
-                sample.codes,
-                weights,
-                problem.task,
-                self.seed,
-                seconds,
-                self.effort.scale,
-                named=not sizes or method.readable,
-                n_linked=problem.n_linked,
-            )
-        )
-        train = MethodValues(part, problem.table, self.store)
-        if method.readable and not sizes:  # its formulas are wanted for one order with others
-            self._pools[method.name] = Pool(train, np.empty(0, np.intp))
-            return []
-        values = train.all_columns(values if sample is problem else None)
-        if method.readable:
-            fresh = distinct(self.base, values)
-            ranked = by_residual(self.base, values[:, fresh], problem.target, max(sizes))
-            order, places = Order.RESIDUAL, fresh[ranked]
-        else:
-            order, places = Order.OWN, _new_columns(self.base, part, values)
-        self._pools[method.name] = Pool(train, places)
-        return [Block(method.name, order, size) for size in sizes if len(places)]
+        known = self._found.pop((method.name, (), tuple(sizes)), None)
+        return self.keep(known or self.find(method, sizes, seconds, self.problem.task.n_jobs))
 
     def join(self, name: str, methods: Sequence[str], sizes: Sequence[int]) -> list[Block]:
         """Put the formulas of methods that were run in one order.
@@ -291,10 +314,79 @@ class Workspace:
         list of Block
             The choices that are worth trying.
         """
+        known = self._found.pop((_JOINED, tuple(methods), tuple(sizes)), None)
+        if known is None:
+            known = self.find_order(name, [self.part(method) for method in methods], sizes)
+        return self.keep(known)
+
+    def keep(self, found: Found) -> list[Block]:
+        """Keep columns as a pool; return the choices of them that are worth trying."""
+        values = found.values
+        if values is None:
+            values = MethodValues(found.part, self.problem.table, self.store)
+        self._pools[found.pool] = Pool(values, found.order)
+        self.seconds = found.seconds
+        return found.blocks
+
+    def knows(self, method: str, sizes: Sequence[int]) -> bool:
+        """Whether a method was run before it was asked for."""
+        return (method, (), tuple(sizes)) in self._found
+
+    def knows_order(self, methods: Sequence[str], sizes: Sequence[int]) -> bool:
+        """Whether formulas of methods were put in one order before that was asked for."""
+        return (_JOINED, tuple(methods), tuple(sizes)) in self._found
+
+    def take_over(self, found: Found) -> None:
+        """Note what was found before it was asked for."""
+        self._found[found.key] = found
+
+    def find(
+        self, method: Method, sizes: Sequence[int], seconds: float | None, n_jobs: int | None
+    ) -> Found:
+        """Run a method, and put its columns in order."""
+        started = time.monotonic()
         problem = self.problem
-        found = [f for m in methods for f in self._pools[m].train.part.features[:MAX_FORMULAS]]
+        rows = self._rows(method)
+        sample = problem if rows is None else problem.take(rows)
+        weights = sample.weights
+        if rows is not None and method.keeps_all_rows:
+            sample, weights = problem, np.zeros(len(problem.y))
+            weights[rows] = 1.0
+        part, values = method.construct(
+            Request(
+                method.name,
+                sample.table,
+                sample.codes,
+                weights,
+                replace(problem.task, n_jobs=n_jobs),
+                self.seed,
+                seconds,
+                self.effort.scale,
+                named=not sizes or method.readable,
+                n_linked=problem.n_linked,
+            )
+        )
+        train = MethodValues(part, problem.table, self.store)
+        order, places = Order.OWN, np.empty(0, np.intp)
+        if method.readable and sizes:
+            values = train.all_columns(values if sample is problem else None)
+            fresh = distinct(self.base, values)
+            ranked = by_residual(self.base, values[:, fresh], problem.target, max(sizes))
+            order, places = Order.RESIDUAL, fresh[ranked]
+        elif not method.readable:
+            values = train.all_columns(values if sample is problem else None)
+            places = _new_columns(self.base, part, values)
+        # Formulas without sizes are wanted for one order with others.
+        blocks = [Block(method.name, order, size) for size in sizes if len(places)]
+        took = time.monotonic() - started
+        return Found(method.name, (), tuple(sizes), part, places, blocks, took, train)
+
+    def find_order(self, name: str, parts: Sequence[Part], sizes: Sequence[int]) -> Found:
+        """Put the formulas of methods in one order; see `join`."""
+        started = time.monotonic()
+        problem = self.problem
         features = order_formulas(
-            found,
+            [feature for part in parts for feature in part.features[:MAX_FORMULAS]],
             problem.table,
             self.base,
             problem.target,
@@ -309,8 +401,10 @@ class Workspace:
         part, values = learn_values(name, "formula", problem.table, features=features)
         train = MethodValues(part, problem.table, self.store)
         train.all_columns(values)
-        self._pools[_JOINED] = Pool(train, np.arange(len(features)))
-        return [Block(name, Order.JOINT, size) for size in sizes if len(features)]
+        methods = tuple(part.method for part in parts)
+        blocks = [Block(name, Order.JOINT, size) for size in sizes if len(features)]
+        took, order = time.monotonic() - started, np.arange(len(features))
+        return Found(_JOINED, methods, tuple(sizes), part, order, blocks, took, train)
 
     def _rows(self, method: Method) -> Any:
         """Return the rows a method learns from; None for all."""
@@ -411,6 +505,7 @@ class Fold:
     ) -> None:
         self.space, self.held_out, self._now = space, held_out, now
         self.train: Places | None = None
+        self._scores: dict[Candidate, TimedScore] = {}
         self._held_out_base: dict[Originals, Matrix] = {}
         self._held_out_values: dict[str, MethodValues] = {}
         self.fit_seconds = self.score_seconds = 0.0
@@ -445,7 +540,19 @@ class Fold:
 
     def score(self, candidate: Candidate, estimator: Any, scorer: HeldOutScorer) -> HeldOutScore:
         """Fit an estimator with the columns of a candidate and score it on the held-out rows."""
-        return self.score_parts(candidate, estimator, scorer, 1)[0]
+        known = self._scores.pop(candidate, None)
+        if known is None:
+            return self.score_parts(candidate, estimator, scorer, 1)[0]
+        score, self.fit_seconds, self.score_seconds = known
+        return score
+
+    def has_score(self, candidate: Candidate) -> bool:
+        """Whether a candidate was scored before that was asked for."""
+        return candidate in self._scores
+
+    def take_over(self, scores: Mapping[Candidate, TimedScore]) -> None:
+        """Note scores that were computed before they were asked for."""
+        self._scores.update(scores)
 
     def score_parts(
         self, candidate: Candidate, estimator: Any, scorer: HeldOutScorer, n_parts: int

@@ -25,16 +25,26 @@ class Drawn:
         Rows that were drawn: for the fit, or for each tree of a forest.
     by : str
         "trees": for each tree, across all partitions, without replacement. "classes": each class
-        by its share. "rows": by chance. "groups": whole groups.
+        by its share. "rows": by chance. "groups": whole groups. "keys": whole histories.
     held_out : dict or None
         Of `AutoFeatures`: how many other rows proved the choice ("n_rows"), and the scores on them
         of the model ("score") and of the original columns alone ("baseline").
+    held_out_is_later : bool
+        Whether these rows are later than all that were drawn, as they are with `as_of` or a
+        history.
+    levels : {"sample", "all rows"}
+        Which rows the levels of categories are those of. A level that is unknown is missing.
+    medians : "sample"
+        Medians, ranges, and statistics of groups and targets are those of drawn rows.
     """
 
     n_rows: int
     n_drawn: int
     by: str
     held_out: Mapping[str, float] | None = None
+    held_out_is_later: bool = False
+    levels: str = "sample"
+    medians: str = "sample"
 
 
 def row_chances(numbers: Numbers, seed: int) -> npt.NDArray[np.float64]:

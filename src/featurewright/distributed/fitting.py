@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from featurewright.auto import AutoFeatures
+from featurewright.auto.time_folds import row_times
 from featurewright.distributed.drawn import MAX_ROWS, Drawn, Numbers, row_chances
 from featurewright.distributed.rows import (
     Columns,
@@ -24,12 +25,14 @@ from featurewright.distributed.units import compute_all
 from featurewright.engine.forest import Forest
 from featurewright.estimators.ensembles import GrownEnsemble
 from featurewright.estimators.parameters import rows_or_share, whole_number
+from featurewright.relations.links import LinkKind
 from featurewright.tables import EncodedTable, encode, holds_numbers
 
 _NOTE_ROWS = 10_000  # from which a forest's constants for undefined values are learned
 _LEAST_OF_CLASS = 10  # rows drawn of a class that has as many
 _MAX_CLASSES = 100  # that are drawn by their shares
 _SPARE = 1.5  # rows looked at for each one that is drawn, so that there are enough
+_TIME_ROWS = 100_000  # whose times say which rows are the latest
 _N_RANGES = 20  # of row numbers; every fifth is held out of a search
 _HELD_OUT_RANGES = 4
 _BLOCKS = 32  # of trees, each drawn and grown in one task
@@ -102,8 +105,75 @@ def _grows_a_forest(model: Any) -> bool:
 # Samples ----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Side:
+    """The rows of a collection that may be drawn: all, those of a search, or those held out of it.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the collection.
+    held_out : bool or None
+        Whether they are held out of a search; None for all rows.
+    as_of, links
+        Where a search has times, what says them.
+    latest : float or None
+        The latest time of a search: what is held out is later. Without one, ranges of row numbers
+        are held out.
+    keys : tuple of str
+        Columns of a key whose rows are drawn together, because they are each other's history.
+    """
+
+    n_rows: int
+    held_out: bool | None = None
+    as_of: str | None = None
+    links: Any = ()
+    latest: float | None = None
+    keys: tuple[str, ...] = ()
+
+    def mask(self, columns: Columns, numbers: Numbers) -> npt.NDArray[np.bool_]:
+        """Whether rows of a partition are on this side."""
+        if self.held_out is None:
+            return np.ones(len(numbers), bool)
+        if self.latest is None:
+            return _is_held_out(numbers, self.n_rows) == self.held_out
+        times = row_times(columns.X, self.as_of, self.links)
+        assert times is not None
+        return np.asarray((times > self.latest) == self.held_out)
+
+
+def search_sides(model: AutoFeatures, partitions: Partitions, seed: int) -> tuple[Side, Side]:
+    """Return the rows that a search may see, and those that are held out of it.
+
+    Where rows have times, the latest fifth is held out, never a part of those with equal times.
+    """
+    histories = [link for link in model.links if link.kind is LinkKind.HISTORY]
+    keys = tuple(here for link in histories[:1] for here, _ in link.keys)
+    latest = None
+    if model.as_of is not None or histories:
+        share = min(1.0, _TIME_ROWS / len(partitions))
+        found = partitions.map(_some_times, (seed, share), model.as_of, tuple(model.links))
+        times = np.sort(np.concatenate(found))
+        earlier = times[times < times[-1]] if len(times) else times
+        if len(earlier):
+            place = int((1.0 - _HELD_OUT_RANGES / _N_RANGES) * len(times))
+            latest = float(min(times[max(0, place - 1)], earlier[-1]))
+    given = (model.as_of, tuple(model.links), latest, keys)
+    return Side(len(partitions), False, *given), Side(len(partitions), True, *given)
+
+
+def _some_times(
+    columns: Columns, first: int, drawing: tuple[int, float], as_of: str | None, links: Any
+) -> npt.NDArray[np.float64]:
+    """Return the times of some rows of a partition, drawn by their numbers."""
+    seed, share = drawing
+    drawn = row_chances(np.arange(first, first + len(columns.X)), seed) < share
+    times = row_times(columns.X, as_of, links)
+    return np.empty(0) if times is None else times[drawn]
+
+
 def draw_rows(
-    partitions: Partitions, seed: int, max_rows: int, held_out: bool | None = None
+    partitions: Partitions, seed: int, max_rows: int, side: Side | None = None
 ) -> tuple[Numbers, str]:
     """Return the sorted numbers of the rows of a sample, and what was drawn.
 
@@ -115,22 +185,21 @@ def draw_rows(
         Decides who is drawn.
     max_rows : int
         Size of the sample; about that where whole groups are drawn.
-    held_out : bool, optional
-        Whether to draw from the rows that are held out of a search, or from the others; from all
-        if not given.
+    side : Side, optional
+        The rows that may be drawn; all if not given.
     """
-    n_rows = len(partitions) if held_out is None else _n_side(partitions, held_out)
-    share = min(1.0, max_rows / max(1, n_rows))
-    if partitions.has_groups:
-        found = partitions.map(_drawn_groups, seed, share, held_out)
-        return np.concatenate(found), "groups"
-    counts = _add_counts(partitions.map(_count_classes, len(partitions), held_out))
+    side = side or Side(len(partitions))
+    share = min(1.0, max_rows / _n_side(side))
+    if partitions.has_groups or side.keys:
+        found = partitions.map(_drawn_groups, seed, share, side)
+        return np.concatenate(found), "groups" if partitions.has_groups else "keys"
+    counts = _add_counts(partitions.map(_count_classes, side))
     quotas = {
         label: min(n, max(round(share * n), _LEAST_OF_CLASS if len(counts) > 1 else 1))
         for label, n in counts.items()
     }
     limits = {label: min(1.0, _SPARE * quotas[label] / n + 50.0 / n) for label, n in counts.items()}
-    found = partitions.map(_candidates, seed, limits, (len(partitions), held_out))
+    found = partitions.map(_candidates, seed, limits, side)
     numbers = np.concatenate([own[0] for own in found])
     labels = np.concatenate([own[1] for own in found])
     order = np.argsort(row_chances(numbers, seed), kind="stable")
@@ -139,10 +208,12 @@ def draw_rows(
     return np.sort(np.concatenate(kept)), "classes" if len(counts) > 1 else "rows"
 
 
-def _n_side(partitions: Partitions, held_out: bool) -> int:
-    """Return about how many rows are held out of a search, or not."""
+def _n_side(side: Side) -> int:
+    """Return about how many rows may be drawn."""
+    if side.held_out is None:
+        return side.n_rows
     share = _HELD_OUT_RANGES / _N_RANGES
-    return max(1, round(len(partitions) * (share if held_out else 1.0 - share)))
+    return max(1, round(side.n_rows * (share if side.held_out else 1.0 - share)))
 
 
 def _is_held_out(numbers: Numbers, n_rows: int) -> npt.NDArray[np.bool_]:
@@ -151,14 +222,10 @@ def _is_held_out(numbers: Numbers, n_rows: int) -> npt.NDArray[np.bool_]:
     return ranges % (_N_RANGES // _HELD_OUT_RANGES) == _N_RANGES // _HELD_OUT_RANGES - 1
 
 
-def _numbers(
-    columns: Columns, first: int, n_rows: int, held_out: bool | None
-) -> tuple[Numbers, npt.NDArray[np.intp]]:
+def _numbers(columns: Columns, first: int, side: Side) -> tuple[Numbers, npt.NDArray[np.intp]]:
     """Return the numbers of a partition's rows that may be drawn, and their places."""
     numbers = np.arange(first, first + len(columns.X))
-    places = np.arange(len(numbers))
-    if held_out is not None:
-        places = np.flatnonzero(_is_held_out(numbers, n_rows) == held_out)
+    places = np.flatnonzero(side.mask(columns, numbers))
     return numbers[places], places
 
 
@@ -172,11 +239,9 @@ def _labels(columns: Columns, places: npt.NDArray[np.intp]) -> npt.NDArray[np.st
     return np.asarray(pd.Series(np.asarray(y)).astype(str), dtype=str)
 
 
-def _count_classes(
-    columns: Columns, first: int, n_rows: int, held_out: bool | None
-) -> dict[str, int]:
+def _count_classes(columns: Columns, first: int, side: Side) -> dict[str, int]:
     """Return the number of rows of each class in a partition."""
-    labels = _labels(columns, _numbers(columns, first, n_rows, held_out)[1])
+    labels = _labels(columns, _numbers(columns, first, side)[1])
     return dict(zip(*np.unique(labels, return_counts=True), strict=True))
 
 
@@ -195,25 +260,30 @@ def _add_counts(found: list[dict[str, int]]) -> dict[str, int]:
 
 
 def _candidates(
-    columns: Columns, first: int, seed: int, limits: dict[str, float], side: tuple[int, bool | None]
+    columns: Columns, first: int, seed: int, limits: dict[str, float], side: Side
 ) -> tuple[Numbers, npt.NDArray[np.str_]]:
     """Return the numbers and classes of the rows of a partition that are likely to be drawn."""
-    numbers, places = _numbers(columns, first, *side)
+    numbers, places = _numbers(columns, first, side)
     labels = np.full(len(places), "") if "" in limits else _labels(columns, places)
     limit = np.array([limits[label] for label in labels.tolist()])
     near = row_chances(numbers, seed) < limit
     return numbers[near], labels[near]
 
 
-def _drawn_groups(
-    columns: Columns, first: int, seed: int, share: float, held_out: bool | None
-) -> Numbers:
-    """Return the numbers of a partition's rows whose group is drawn."""
-    drawn = group_chances(columns.groups, seed) < share
-    if held_out is not None:
-        side = group_chances(columns.groups, seed + 1) < _HELD_OUT_RANGES / _N_RANGES
-        drawn &= side == held_out
-    return first + np.flatnonzero(drawn)
+def _drawn_groups(columns: Columns, first: int, seed: int, share: float, side: Side) -> Numbers:
+    """Return the numbers of a partition's rows whose group, or key, is drawn."""
+    numbers = np.arange(first, first + len(columns.X))
+    if columns.groups is None:
+        named = columns.X[list(side.keys)].astype(str).agg("\x1f".join, axis=1)
+        drawn = group_chances(named, seed) < share
+    else:
+        drawn = group_chances(columns.groups, seed) < share
+        if side.held_out is not None:
+            apart = group_chances(columns.groups, seed + 1) < _HELD_OUT_RANGES / _N_RANGES
+            drawn &= apart == side.held_out
+    if columns.groups is None or side.latest is not None:
+        drawn &= side.mask(columns, numbers)
+    return numbers[drawn]
 
 
 # Forests ----------------------------------------------------------------------------------------
@@ -242,7 +312,7 @@ def _fit_forest(model: Any, partitions: Partitions, seed: int, max_rows: int) ->
         model.fit(table.X, table.y, sample_weight=weights)
     finally:
         del model._grown_elsewhere
-    model.drawn_ = Drawn(n_rows, n_draws, "trees")
+    model.drawn_ = Drawn(n_rows, n_draws, "trees", levels="all rows")
     return model
 
 
@@ -350,8 +420,9 @@ def _grow_block(
 
 def _fit_search(model: Any, partitions: Partitions, seed: int, max_rows: int) -> Any:
     """Search on a sample, and score the choice on parts of the collection it has not seen."""
-    numbers, by = draw_rows(partitions, seed, max_rows, held_out=False)
-    others, _ = draw_rows(partitions, seed, max_rows, held_out=True)
+    seen, held_out = search_sides(model, partitions, seed)
+    numbers, by = draw_rows(partitions, seed, max_rows, seen)
+    others, _ = draw_rows(partitions, seed, max_rows, held_out)
     rows, unseen = partitions.rows(numbers), partitions.rows(others)
     model.fit(rows.X, rows.y, **rows.arguments())
     proof = None
@@ -362,5 +433,6 @@ def _fit_search(model: Any, partitions: Partitions, seed: int, max_rows: int) ->
             "score": model.score(unseen.X, unseen.y),
             "baseline": plain.score(unseen.X, unseen.y),
         }
-    model.drawn_ = Drawn(len(partitions), len(numbers), by, proof)
+    later = seen.latest is not None
+    model.drawn_ = Drawn(len(partitions), len(numbers), by, proof, held_out_is_later=later)
     return model

@@ -20,6 +20,7 @@ from joblib import parallel_config
 
 from featurewright.distributed.versions import Versions, check_workers, own_versions
 from featurewright.engine.threads import Halt
+from featurewright.estimators.units import SharedValue
 
 LOST_SECONDS = 30.0  # without any worker until a fit gives up
 MAX_RESTARTS = 3  # times that everything sent is lost without a unit being finished in between
@@ -48,7 +49,7 @@ def inside_task() -> bool:
 def run_on_dask(
     client: Client,
     compute: Callable[[Any, Any, float | None], Any],
-    shared: Any,
+    shared: SharedValue,
     units: Sequence[Any],
     *,
     what: str,
@@ -59,7 +60,7 @@ def run_on_dask(
 
     What was lost with a worker is sent again. See `featurewright.estimators.units.run_units`.
     """
-    run = _Run(client, Shared(compute, shared), units, what=what, halt=halt, on_done=on_done)
+    run = _Run(client, compute, shared, units, what=what, halt=halt, on_done=on_done)
     with some_worker(client):
         check_workers(client)
         run.begin()
@@ -136,19 +137,19 @@ class _Run:
     def __init__(
         self,
         client: Client,
-        shared: Shared,
+        compute: Callable[[Any, Any, float | None], Any],
+        shared: SharedValue,
         units: Sequence[Any],
         *,
         what: str,
         halt: Halt,
         on_done: Callable[[int], None],
     ) -> None:
-        self.client, self.shared, self.units = client, shared, units
+        self.client, self.compute, self.shared, self.units = client, compute, shared, units
         self.what, self.halt, self.on_done = what, halt, on_done
         self.done: dict[int, Any] = {}
         self.waiting = list(range(len(units)))[::-1]  # the next one is last
         self.sent: dict[Future, int] = {}
-        self.data: Future | None = None
         self.n_restarts = 0
         self.last_seen = time.monotonic()  # of a worker
 
@@ -185,13 +186,19 @@ class _Run:
             if self.halt.time_is_up and (self.sent or self.done):
                 self.waiting.clear()
                 return
-            if self.data is None:
-                self.data = self._scatter()
+            if self.shared.sent is None:
+                self.shared.sent = self._scatter()
             number = self.waiting.pop()
             seconds = self.halt.seconds_left
             end = None if seconds is None else time.time() + seconds
             future = self.client.submit(
-                _compute, self.data, self.units[number], seconds, end, own_versions(), pure=False
+                _compute,
+                self.shared.sent,
+                self.units[number],
+                seconds,
+                end,
+                own_versions(),
+                pure=False,
             )
             self.sent[future] = number
 
@@ -202,7 +209,10 @@ class _Run:
         """
         try:
             return self.client.scatter(
-                self.shared, broadcast=True, hash=False, timeout=LOST_SECONDS
+                Shared(self.compute, self.shared.value),
+                broadcast=True,
+                hash=False,
+                timeout=LOST_SECONDS,
             )
         except TimeoutError:
             raise self._all_lost() from None
@@ -261,7 +271,7 @@ class _Run:
         self.client.cancel(list(self.sent), force=True)
         self.waiting = sorted({*self.waiting, *self.sent.values()}, reverse=True)
         self.sent.clear()
-        self.data = None
+        self.shared.sent = None
 
     def _raise(self, error: BaseException, number: int) -> None:
         """Raise the error of a unit, in one sentence where memory is the reason."""

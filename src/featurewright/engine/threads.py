@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
@@ -20,16 +21,34 @@ Result = TypeVar("Result")
 _POLL_SECONDS = 0.1  # between checks of the deadline and for interrupts
 
 
+_running = threading.local()  # the flag of the task that runs in a thread
+
+
 class Halt:
     """A flag that growing trees check before each node, and the deadline that sets it."""
 
     def __init__(self, max_time: float | None = None) -> None:
         self.flag = np.zeros(1, np.int64)
         self._end = None if max_time is None else time.monotonic() + max_time
+        self._inner: WeakSet[Halt] = WeakSet()  # of fits that run in threads of this one
+        outer: Halt | None = getattr(_running, "halt", None)
+        if outer is not None:
+            outer._inner.add(self)
+            self.flag[0] = outer.flag[0]
 
     def raise_flag(self) -> None:
         """Stop all growing trees before their next node."""
         self.flag[0] = 1
+        for inner in list(self._inner):
+            inner.raise_flag()
+
+    def run(self, task: Callable[[], Result]) -> Result:
+        """Run a task in this thread; fits inside it stop when this flag is raised."""
+        outer, _running.halt = getattr(_running, "halt", None), self
+        try:
+            return task()
+        finally:
+            _running.halt = outer
 
     @property
     def seconds_left(self) -> float | None:
@@ -67,13 +86,43 @@ def local_threads(n_jobs: int | None) -> int:
         return effective_n_jobs(n_jobs)
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS uses one thread.
+class _BlasLimit:
+    """Limits BLAS to one thread for as long as some thread of this process asks for it.
+
+    The limit is that of the process: whoever leaves first must not lift it for the others.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._limit: Any = None
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Hold the limit."""
+        with self._lock:
+            if not self._n_inside:
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._n_inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._n_inside -= 1
+                if not self._n_inside:
+                    self._limit.restore_original_limits()
+
+
+_blas_limit = _BlasLimit()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Return a context in which BLAS uses one thread, in all threads of this process.
 
     Dividing small matrix products among threads takes longer than computing them, most of all on a
-    busy machine. To be entered before threads are started, never inside them.
+    busy machine.
     """
-    return _libraries().limit(limits=1, user_api="blas")
+    return _blas_limit.hold()
 
 
 @cache
@@ -123,7 +172,7 @@ def run_in_threads(
                     number = next(waiting, None)
                     if number is None:
                         break
-                    running[threads.submit(tasks[number])] = number
+                    running[threads.submit(halt.run, tasks[number])] = number
                 if not running:
                     break
                 finished, _ = wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)

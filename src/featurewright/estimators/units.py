@@ -28,6 +28,25 @@ _LEAST_BLOCKS = 32
 _BLOCKS_PER_WORKER = 4
 
 
+class SharedValue:
+    """What the units of several runs need: sent once to each worker.
+
+    Parameters
+    ----------
+    value : object
+        What they need.
+
+    Attributes
+    ----------
+    sent : object or None
+        How a cluster knows it.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.sent: Any = None
+
+
 def chosen_backend() -> ParallelBackendBase | None:
     """Return the backend that units go to; None where they run in threads of this process.
 
@@ -64,7 +83,8 @@ def run_units(
     compute : callable
         Computes a unit from `shared`, the unit and the seconds it may take or None.
     shared : object
-        What all units need, such as the table: sent once to each worker.
+        What all units need, such as the table: sent once to each worker. A `SharedValue` where
+        several runs share it.
     units : sequence
         The units.
     what : str
@@ -78,17 +98,18 @@ def run_units(
     """
     halt = halt or Halt()
     on_done = on_done or (lambda done: None)
+    kept = shared if isinstance(shared, SharedValue) else SharedValue(shared)
     if _uses_dask(backend):
         from featurewright.distributed.units import run_on_dask
 
         client = backend.client
-        return run_on_dask(client, compute, shared, units, what=what, halt=halt, on_done=on_done)
+        return run_on_dask(client, compute, kept, units, what=what, halt=halt, on_done=on_done)
 
     def calls() -> Iterator[Any]:
         for number, unit in enumerate(units):
             if number and halt.time_is_up:
                 return
-            yield delayed(_compute)(compute, shared, unit, number, halt.seconds_left)
+            yield delayed(_compute)(compute, kept.value, unit, number, halt.seconds_left)
 
     streams = backend.supports_return_generator
     parallel = Parallel(
