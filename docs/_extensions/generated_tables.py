@@ -17,8 +17,13 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 # How operators that carry a number are written.
-NUMBERED = {"at_least": "max(x, 2.5)", "at_most": "min(x, 2.5)", "over": "x > 2.5",
-    "scaled": "2.5 * x", "shifted": "x + 2.5"}
+NUMBERED = {
+    "at_least": "max(x, 2.5)",
+    "at_most": "min(x, 2.5)",
+    "over": "x > 2.5",
+    "scaled": "2.5 * x",
+    "shifted": "x + 2.5",
+}
 MARKUP = re.compile(r"\[/?(?:bold|dim|italic|cyan|green)\]")
 
 

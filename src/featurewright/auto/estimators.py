@@ -152,8 +152,9 @@ def is_linear(estimator: Any) -> bool:
         estimator = inner  # of one model for each output, or of a search over settings
     if isinstance(estimator, Pipeline):
         return is_linear(estimator.steps[-1][1])
-    return type(estimator).__module__.startswith(_LINEAR_MODULE) or (
-        type(estimator).__name__ in _LINEAR_ELSEWHERE
+    return any(
+        base.__module__.startswith(_LINEAR_MODULE) or base.__name__ in _LINEAR_ELSEWHERE
+        for base in type(estimator).__mro__  # also those that users derive
     )
 
 
