@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import joblib
@@ -17,6 +20,7 @@ from tests.distributed.conftest import QUIET
 from featurewright import ConstructiveForestClassifier, KernelFeatureEnsembleClassifier
 from featurewright.distributed import units, versions, warm_up
 from featurewright.engine.threads import Halt
+from featurewright.estimators.units import SharedValue
 
 
 class DiesOnce(DecisionTreeClassifier):
@@ -35,7 +39,7 @@ class DiesOnce(DecisionTreeClassifier):
 
 def run(client, compute, shared, numbers, **settings):
     settings = {"what": "number", "halt": Halt(), "on_done": lambda done: None} | settings
-    return units.run_on_dask(client, compute, shared, numbers, **settings)
+    return units.run_on_dask(client, compute, SharedValue(shared), numbers, **settings)
 
 
 def half(shared, unit, seconds):
@@ -154,3 +158,43 @@ def test_a_cluster_that_grows_from_nothing():
         cluster.adapt(minimum=0, maximum=2)
         with joblib.parallel_config("dask", wait_for_workers_timeout=60):
             np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), expected)
+
+
+_GOES_AWAY = """
+import sys, time
+from distributed import Client
+from featurewright.distributed.units import run_on_dask
+from featurewright.engine.threads import Halt
+from featurewright.estimators.units import SharedValue
+from featurewright.estimators.units import SharedValue
+
+def nap(shared, unit, seconds):
+    time.sleep(0.1)
+    return unit
+
+def tell(done):
+    print(done, flush=True)
+
+with Client(sys.argv[1]) as client:
+    shared = SharedValue(bytes(1000))
+    run_on_dask(client, nap, shared, range(10_000), what="nap", halt=Halt(), on_done=tell)
+"""
+
+
+def test_a_client_that_goes_away_leaves_nothing_running():
+    with (
+        LocalCluster(1, threads_per_worker=1, processes=False, protocol="tcp", **QUIET) as cluster,
+        Client(cluster) as client,
+    ):
+        command = [sys.executable, "-c", _GOES_AWAY, cluster.scheduler_address]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout.readline() == "1\n"
+            assert cluster.scheduler.tasks
+            other.kill()
+        for _ in range(600):
+            if not cluster.scheduler.tasks:
+                break
+            time.sleep(0.1)
+        # Neither units nor the table; and the next client is served.
+        assert not cluster.scheduler.tasks
+        assert run(client, half, None, range(3)) == [0.0, 0.5, 1.0]
