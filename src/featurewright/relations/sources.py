@@ -367,7 +367,7 @@ def _columns_of(
         # A linked row has what is known at its own time.
         until = np.nextafter(times.values, np.inf)
     values = LinkValues(rows, SeenRows(keys, *rows.spans(keys, until), until))
-    columns = [values.compute(feature) for feature in learned.features]
+    columns = values.each(learned.features, lambda _, column: column)
     return np.column_stack(columns) if columns else np.empty((len(keys), 0))
 
 
