@@ -651,7 +651,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             more = f", with earlier targets in the column {columns}" if earlier else ""
             raise ValueError(
                 f"The model does not hold the linked rows of {', '.join(map(repr, missing))}: pass "
-                f"transform(X, links={{{listed}}}){more}, or fit with store_links=True."
+                f"links={{{listed}}} beside X{more}, or fit with store_links=True."
             )
         return tables
 

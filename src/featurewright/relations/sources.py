@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -128,6 +129,15 @@ class Source:
         if rows.n_rows:
             until.check_like(
                 rows.has_dates, rows.zoned, f"Column {column!r} of X", f"link {self.link.title!r}"
+            )
+        n_missing = int(np.count_nonzero(np.isnan(until.values)))
+        if n_missing:
+            warnings.warn(
+                f"Column {column!r} of X has no time in {n_missing} of {len(frame)} rows: these "
+                f"see no rows of link {self.link.title!r}, as if there were none; fill the times, "
+                "or leave these rows out.",
+                UserWarning,
+                stacklevel=2,
             )
         return until.values
 
