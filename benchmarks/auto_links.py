@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import lightgbm as lgb
+import numpy as np
 import polars as pl
 from data import load, split_rows, take
 from pages import PAGES, size_of, write_page
@@ -34,7 +35,8 @@ FLAT = (
 )
 ESTIMATORS = ("linear", "lightgbm")
 FLAT_ESTIMATORS = ("linear", "knn", "lightgbm")
-MAX_ROWS = 20_000
+MAX_ROWS = 5_000
+N_PARTS = 10  # of the held-out rows of a split, whose scores are compared
 SCORING = {"AUC": "roc_auc", "mean absolute error": "neg_mean_absolute_error", "R²": "r2"}
 
 
@@ -92,12 +94,13 @@ def flat_rows(name: str, n_jobs: int, n_splits: int) -> Iterator[list[str]]:
     numbers = dataset.task == "regression"
     for model in FLAT_ESTIMATORS:
         scores: dict[bool, list[float]] = {True: [], False: []}
-        claimed, n_kept = [], 0
+        n_kept = 0
         for split in range(n_splits):
             train, test = split_rows(dataset, "stratified", split, MAX_ROWS)
             X, X_later = take(dataset.X, train), take(dataset.X, test)
             texts = pl.DataFrame(X).select(pl.selectors.string()).columns
             links = [Link.group(on=text) for text in texts]
+            parts = np.array_split(np.random.default_rng(split).permutation(len(test)), N_PARTS)
             for linked in (False, True):
                 auto = AutoFeatures(
                     estimator_of(model, not numbers, {}),
@@ -108,18 +111,24 @@ def flat_rows(name: str, n_jobs: int, n_splits: int) -> Iterator[list[str]]:
                     random_state=split,
                     n_jobs=n_jobs,
                 ).fit(X, dataset.y[train])
-                scores[linked].append(auto.score(X_later, dataset.y[test]))
-            claimed.append(auto.gain_)
+                scores[linked] += [
+                    auto.score(take(X_later, part), dataset.y[test][part]) for part in parts
+                ]
             n_kept += sum("same " in feature.name for feature in auto.features_)
-        mean = {linked: sum(found) / len(found) for linked, found in scores.items()}
-        difference = mean[True] - mean[False]
+        without, grouped = (np.array(scores[linked]) for linked in (False, True))
+        differences = grouped - without
+        error = differences.std(ddof=1) / np.sqrt(len(differences))
+        verdict = "within noise"
+        if abs(differences.mean()) > 2.0 * error:
+            verdict = "better" if differences.mean() > 0 else "worse"
         yield [
             name,
             model,
             auto.scoring_,
-            f"{mean[False]:.3f}",
-            f"{mean[True]:.3f}",
-            f"{difference:+.3f}",
+            f"{without.mean():.3f}",
+            f"{grouped.mean():.3f}",
+            f"{differences.mean():+.3f} ± {error:.3f}",
+            verdict,
             f"{n_kept / n_splits:.1f}",
         ]
 
@@ -167,12 +176,14 @@ Errors count negative, so that higher is better.
             for row in flat_rows(name, options.jobs, options.splits):
                 rows.append(row)
                 say(" | ".join(row))
-        head = ["set", "estimator", "score", "without", "with group links", "difference", "kept"]
+        head = ["set", "estimator", "score", "without", "with group links", "difference"]
+        head += ["verdict", "kept"]
         text += f"""
 ## Flat tables with a group link for each column of text
 
-Quick searches on at most {MAX_ROWS:,} rows, scored on held-out rows, means of {options.splits}
-splits. Kept: formulas over links.
+Quick searches on at most {MAX_ROWS:,} rows. Held-out rows of each of {options.splits} splits are
+scored in {N_PARTS} parts: means over them, and the mean difference with its standard error; by more
+than two it is better or worse. Kept: formulas over links, a split.
 
 {markdown_table(head, rows)}
 """

@@ -30,6 +30,9 @@ PINS: dict[str, tuple[str, ...]] = {
         *("openfe==0.0.12", "scikit-learn<1.6", "numpy<2", "pandas<2.3"),
         *("lightgbm<4.6", "pyarrow<20", "matplotlib"),
     ),
+    "featuretools": ("featuretools==1.31.0", "setuptools<80", "pandas<3", "pyarrow"),
+    "tsfresh": ("tsfresh==0.21.2", "pyarrow"),
+    "getml": ("getml==1.5.1", "pyarrow"),
 }
 OURS = "featurewright"
 _LONGEST = 300  # letters of a message
@@ -133,7 +136,7 @@ def run_library(
         np.savez(folder / "rows.npz", X_train=rows[0], y_train=rows[1], X_test=rows[2])
         settings = {"library": library, "task": task, "seed": seed, "n_jobs": n_jobs, **more}
         (folder / "task.json").write_text(json.dumps(settings))
-        reason = _run(python_of(library), folder, n_jobs, limit)
+        reason = run_worker(WORKER, python_of(library), folder, n_jobs, limit)
         if reason:
             return Answer(reason)
         out = json.loads((folder / "out.json").read_text())
@@ -144,14 +147,14 @@ def run_library(
     )
 
 
-def _run(python: Path, folder: Path, n_jobs: int, limit: float) -> str:
-    """Run the worker with as many threads; return why it gave nothing, or nothing."""
+def run_worker(worker: Path, python: Path, folder: Path, n_jobs: int, limit: float) -> str:
+    """Run a worker with as many threads; return why it gave nothing, or nothing."""
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
     environment = os.environ | dict.fromkeys(threads, str(n_jobs))
     if python != Path(sys.executable):
         environment.pop("PYTHONPATH", None)  # the peer must not see our libraries
     process = subprocess.Popen(
-        [str(python), str(WORKER), str(folder)],
+        [str(python), str(worker), str(folder)],
         cwd=folder,
         env=environment,
         stdout=subprocess.DEVNULL,

@@ -532,6 +532,17 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
             lambda ours, human: below(human, ours),
             "AUC {1}, expert {2}",
         ),
+        *(
+            Claim(
+                "relations_peers",
+                f"A feature over links takes {peer} at least 20 times as long, on {rows}",
+                rf"^- {rows}[^:]*: a feature of {peer}[^\n]* takes (\d+) times as long",
+                lambda times: below("20", times),
+                "{1} times",
+            )
+            for peer in ("featuretools", "tsfresh", "getML")
+            for rows in ("generated shop", "retail", "air")
+        ),
     ),
     "Exports": (
         Claim(

@@ -72,6 +72,8 @@ def test_one_row_equals_the_batch_and_newer_tables_are_read() -> None:
     assert auto.score(newer, their_y) < 0.7
     assert auto.predict(newer, links={"orders": their_orders}).shape == their_y.shape
     assert auto.predict_proba(newer, links={"orders": their_orders}).shape == (len(their_y), 2)
+    with pytest.warns(UserWarning, match="has no time in 1 of 2 rows: these see no rows of link"):
+        auto.predict(customers[:2].with_columns(now=pl.col("now").shift(1)))
     with pytest.raises(ValueError, match="the links are: 'orders'"):
         auto.transform(newer, links={"lines": their_orders})
 

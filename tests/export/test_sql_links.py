@@ -21,6 +21,9 @@ from featurewright.expressions.dialects import DIALECTS
 from featurewright.relations.aggregates import AGGREGATES, Condition, LinkFeature, Window
 from featurewright.relations.search import refined
 
+# Rows without a time are among those that are compared.
+pytestmark = pytest.mark.filterwarnings("ignore:Column .* of X has no time:UserWarning")
+
 START = dt.datetime(2024, 1, 1)
 NASTY = ["red", "it's", "", 'a"b', "größe", "'; --", "a\nb", "RED"]
 

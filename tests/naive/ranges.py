@@ -49,3 +49,9 @@ def aggregate(name: str, values: np.ndarray, times: np.ndarray, until: float) ->
         "mean gap": lambda: (times[-1] - times[0]) / (n - 1),
     }
     return float(simple[name]())
+
+
+def extremes(values: np.ndarray, start: int, end: int, own: int) -> tuple[float, float]:
+    """Return the minimum and the maximum of a range without one of its rows; infinite for none."""
+    found = [values[i] for i in range(start, end) if i != own and not np.isnan(values[i])]
+    return min(found, default=np.inf), max(found, default=-np.inf)

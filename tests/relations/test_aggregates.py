@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.naive import ranges as naive
 
 from featurewright import Link
+from featurewright.engine.ranges import range_extremes
 from featurewright.expressions import Column, Domain
 from featurewright.relations.aggregates import (
     AGGREGATES,
@@ -140,3 +141,40 @@ def test_names() -> None:
     assert str(Window(0.25, None, True)) == "last 6 hours"
     assert str(Window(1.0, None, True)) == "last 1 day"
     assert str(Window(2.5, None, False)) == "last 2.5"
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_extremes_of_long_ranges(own: bool) -> None:
+    """Ranges that overlap are put together of blocks."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=500)
+    values[rng.random(500) < 0.3] = np.nan
+    offsets, keys = np.array([0, 100, 500]), np.repeat([1, 0, -1], 100)
+    places = offsets[np.maximum(keys, 0)], offsets[np.maximum(keys, 0) + 1]
+    starts, ends = np.sort(rng.integers(*places, (2, 300)), axis=0)
+    starts[keys < 0], ends[keys < 0] = 0, 0
+    mine = np.where(own & (ends > starts), (starts + ends) // 2, -1)
+    actual = np.empty((2, 300))
+    blocks = np.empty((4, 400))
+    range_extremes(values, offsets, keys, np.arange(300), starts, ends, mine, blocks, actual)
+    expected = [naive.extremes(values, *one) for one in zip(starts, ends, mine, strict=True)]
+    np.testing.assert_array_equal(actual, np.transpose(expected))
+
+
+def test_threads_change_nothing() -> None:
+    linked = make_linked(7, 200)
+    source = learn_source(link_of(linked), as_nw(linked), 2)
+    frame = as_nw({"key": np.arange(4), "now": np.full(4, 7.0)})
+    values = LinkValues(source.linked, source.see(frame, "now", training=False))
+    features = [
+        LinkFeature("rows", name, Column(at, "column", Domain.REAL), None, window)
+        for at in (0, 1)
+        for window in (None, Window(3.0, None, False))
+        for name, one in AGGREGATES.items()
+        if not one.needs_condition
+    ]
+    alone = [values.compute(feature) for feature in features]
+    for n_threads in (1, 3):
+        together = values.each(features, lambda place, found: (place, found), n_threads)
+        assert [place for place, _ in together] == list(range(len(features)))
+        np.testing.assert_array_equal([found for _, found in together], alone)

@@ -105,8 +105,10 @@ def test_missing_keys_and_times() -> None:
     never = customers.with_columns(now=pl.lit(None, dtype=pl.Datetime))
     stranger = customers.with_columns(customer=pl.col("customer") + 10**9)
     own = [str(f).startswith(("sum", "count")) for f in model.features_]
-    for rows in (nobody, never, stranger):
-        values = model.transform(rows)[:, 3:]
+    with pytest.warns(UserWarning, match="Column 'now' of X has no time in 400 of 400 rows"):
+        unseen = model.transform(never)
+    for columns in (model.transform(nobody), unseen, model.transform(stranger)):
+        values = columns[:, 3:]
         assert (values[:, own] == 0.0).all()
         assert np.isnan(values[:, np.logical_not(own)]).all()
 

@@ -1,10 +1,18 @@
-"""Aggregates over ranges of sorted rows: each row of a table sees a stretch of linked rows."""
+"""Aggregates over ranges of sorted rows: each row of a table sees a stretch of linked rows.
+
+Linked rows stand key by key, and the rows of a table are visited key by key too (`order`): what is
+summed up along the linked rows of a key stays in a small working array, whatever the number of
+linked rows.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from featurewright.engine.compiler import kernel
+
+BLOCK = 32  # linked rows whose minimum is kept
+N_MOMENTS = 6
 
 
 @kernel
@@ -29,6 +37,18 @@ def find_before(offsets, times, keys, until, out):
 
 
 @kernel
+def order_by_key(keys, given, places, out):
+    """Sort rows by key; those of one key stay in the order given.
+
+    `places` has where the rows of each key begin, and is overwritten.
+    """
+    for i in range(given.shape[0]):
+        row = given[i]
+        out[places[keys[row]]] = row
+        places[keys[row]] += 1
+
+
+@kernel
 def running_totals(values, offsets, out):
     """Compute the sum of each key's values from its first row up to and with each row.
 
@@ -41,64 +61,236 @@ def running_totals(values, offsets, out):
             out[j] = total
 
 
-@kernel
-def running_minima(values, offsets, ahead, behind):
-    """Compute the minimum of each key's values up to each row, and from each row on."""
-    for key in range(offsets.shape[0] - 1):
-        least = np.inf
-        for j in range(offsets[key], offsets[key + 1]):
-            least = min(least, values[j])
-            ahead[j] = least
-        least = np.inf
-        for j in range(offsets[key + 1] - 1, offsets[key] - 1, -1):
-            least = min(least, values[j])
-            behind[j] = least
+@kernel(inline=True)
+def _stretch_of_key(keys, ends, order, begin):
+    """Return where the rows of the key at a place of the order end, and the last that they see."""
+    key = keys[order[begin]]
+    stop, last = begin, 0
+    while stop < order.shape[0] and keys[order[stop]] == key:
+        last = max(last, ends[order[stop]])
+        stop += 1
+    return stop, last
 
 
 @kernel
-def range_minima(values, starts, ends, out):
-    """Compute the minimum of each range of values; infinite where it is empty."""
-    for i in range(starts.shape[0]):
-        least = np.inf
-        for j in range(starts[i], ends[i]):
-            least = min(least, values[j])
-        out[i] = least
+def range_moments(
+    values, times, offsets, keys, order, starts, ends, own, running, centres, out, out_own
+):
+    """Sum the values of each range: as many of the `N_MOMENTS` sums as `out` has room for.
+
+    They are the count, the sum and the sum of squares of the values, and the sums of times, of
+    squared times and of products of times and values. Values are differences from the first one of
+    the key, which goes to `centres`, and times from the time of the key's first row: sums of
+    differences keep more digits. A mean of all values would do that too, but then rows that nobody
+    may see yet would change last digits. NaN is left out.
+
+    The sums of the row at `own` alone go to `out_own`, unless that is -1: the caller subtracts
+    them, since a compiler would change the order of the differences. `running` has room for
+    the sums up to each row of the longest key, and one more.
+    """
+    n_moments = out.shape[0]
+    begin = 0
+    for m in range(n_moments):
+        running[m, 0] = 0.0
+    while begin < order.shape[0]:
+        key = keys[order[begin]]
+        stop, last = _stretch_of_key(keys, ends, order, begin)
+        first = offsets[max(key, 0)]
+        centre = 0.0
+        for j in range(first, last):
+            if values[j] == values[j]:
+                centre = values[j]
+                break
+        count, total, squares = 0.0, 0.0, 0.0
+        time_total, time_squares, products = 0.0, 0.0, 0.0
+        for j in range(first, last):
+            place = j - first + 1
+            if values[j] == values[j]:
+                count += 1.0
+                value = values[j] - centre
+                total += value
+                squares += value * value
+                if n_moments > 3:
+                    time = times[j] - times[first]
+                    time_total += time
+                    time_squares += time * time
+                    products += time * value
+            running[0, place] = count
+            if n_moments > 1:
+                running[1, place] = total
+                running[2, place] = squares
+            if n_moments > 3:
+                running[3, place] = time_total
+                running[4, place] = time_squares
+                running[5, place] = products
+        for at in range(begin, stop):
+            i = order[at]
+            centres[i] = centre
+            start, end = starts[i] - first, ends[i] - first
+            for m in range(n_moments):
+                out[m, i] = running[m, end] - running[m, start] if end > start else 0.0
+                if own[i] >= 0:
+                    mine = own[i] - first
+                    out_own[m, i] = running[m, mine + 1] - running[m, mine]
+        begin = stop
 
 
 @kernel
-def range_quantiles(values, starts, ends, share, scratch, out):
-    """Compute a quantile of each range by linear interpolation; NaN is left out, NaN where none is.
+def range_ends(values, times, offsets, keys, order, starts, ends, running, places, out, out_values):
+    """Find the first and the last value of each range that is not NaN, and where they stand.
 
-    `scratch` has room for the longest range.
+    A place is -1 where there is none, and the value NaN. Rows of one time are in no order: the
+    value is the largest of its time.
+
+    `running` and `places` have room for the longest key, and one more.
+    """
+    begin = 0
+    running[0] = 0
+    while begin < order.shape[0]:
+        key = keys[order[begin]]
+        stop, last = _stretch_of_key(keys, ends, order, begin)
+        first = offsets[max(key, 0)]
+        n_known = 0
+        for j in range(first, last):
+            if values[j] == values[j]:
+                places[n_known] = j
+                n_known += 1
+            running[j - first + 1] = n_known
+        for at in range(begin, stop):
+            i = order[at]
+            out[0, i], out[1, i] = -1, -1
+            out_values[0, i], out_values[1, i] = np.nan, np.nan
+            if ends[i] <= starts[i]:
+                continue
+            before, upto = running[starts[i] - first], running[ends[i] - first]
+            if upto == before:
+                continue
+            found = places[before]
+            out[0, i] = found
+            value = values[found]
+            j = found + 1
+            while j < ends[i] and times[j] == times[found]:
+                value = max(value, values[j])
+                j += 1
+            out_values[0, i] = value
+            found = places[upto - 1]
+            out[1, i] = found
+            value = values[found]
+            j = found - 1
+            while j >= starts[i] and times[j] == times[found]:
+                value = max(value, values[j])
+                j -= 1
+            out_values[1, i] = value
+        begin = stop
+
+
+@kernel
+def range_extremes(values, offsets, keys, order, starts, ends, own, blocks, out):
+    """Compute the minimum and the maximum of each range; NaN is left out, infinite where none is.
+
+    The row at `own` is left out, unless that is -1. Where the ranges of a key overlap, minima of
+    blocks of linked rows are kept: from the block's first row up to a row, and from a row up to the
+    block's last. `blocks` has room for those of the longest key.
+    """
+    begin = 0
+    while begin < order.shape[0]:
+        key = keys[order[begin]]
+        stop, last = _stretch_of_key(keys, ends, order, begin)
+        first = offsets[max(key, 0)]
+        seen = 0
+        for at in range(begin, stop):
+            seen += max(0, ends[order[at]] - starts[order[at]])
+        keeps = seen > 4 * (last - first)
+        if keeps:
+            _keep_blocks(values, first, last, blocks)
+        for at in range(begin, stop):
+            i = order[at]
+            least, most = np.inf, -np.inf
+            start, end = starts[i], ends[i]
+            if own[i] >= 0:
+                least, most = _extremes(values, first, start, own[i], keeps, blocks, least, most)
+                start = own[i] + 1
+            least, most = _extremes(values, first, start, end, keeps, blocks, least, most)
+            out[0, i], out[1, i] = least, most
+        begin = stop
+
+
+@kernel(inline=True)
+def _keep_blocks(values, first, last, blocks):
+    """Keep the minimum and maximum from the start of each row's block, and up to its end."""
+    least, most = np.inf, -np.inf
+    for j in range(first, last):
+        place = j - first
+        if place % BLOCK == 0:
+            least, most = np.inf, -np.inf
+        least = values[j] if values[j] < least else least
+        most = values[j] if values[j] > most else most
+        blocks[0, place], blocks[1, place] = least, most
+    for j in range(last - 1, first - 1, -1):
+        place = j - first
+        if place % BLOCK == BLOCK - 1 or j == last - 1:
+            least, most = np.inf, -np.inf
+        least = values[j] if values[j] < least else least
+        most = values[j] if values[j] > most else most
+        blocks[2, place], blocks[3, place] = least, most
+
+
+@kernel(inline=True)
+def _extremes(values, first, start, end, keeps, blocks, least, most):
+    """Return the least and the largest of two values and those of a range."""
+    low, high = start - first, end - first
+    if keeps and low // BLOCK + 1 < high // BLOCK:
+        least, most = min(least, blocks[2, low]), max(most, blocks[3, low])
+        for block in range(low // BLOCK + 1, high // BLOCK):
+            whole = (block + 1) * BLOCK - 1
+            least, most = min(least, blocks[0, whole]), max(most, blocks[1, whole])
+        if high % BLOCK > 0:
+            least, most = min(least, blocks[0, high - 1]), max(most, blocks[1, high - 1])
+        return least, most
+    for j in range(start, end):
+        least = values[j] if values[j] < least else least
+        most = values[j] if values[j] > most else most
+    return least, most
+
+
+@kernel
+def range_quantiles(values, starts, ends, shares, scratch, out):
+    """Compute quantiles of each range by linear interpolation; NaN is left out, NaN where none is.
+
+    `shares` are in increasing order. `scratch` has room for the longest range.
     """
     for i in range(starts.shape[0]):
         n = 0
         for j in range(starts[i], ends[i]):
+            scratch[n] = values[j]
             if values[j] == values[j]:
-                scratch[n] = values[j]
                 n += 1
-        if n == 0:
-            out[i] = np.nan
-            continue
-        place = share * (n - 1)
-        low = int(place)
-        _select(scratch, n, low)
-        smaller = scratch[low]
-        larger = smaller
-        if place > low:
-            larger = np.inf
-            for j in range(low + 1, n):
-                larger = min(larger, scratch[j])
-        out[i] = smaller + (place - low) * (larger - smaller)
+        done = 0  # smaller values are left of here
+        for k in range(shares.shape[0]):
+            if n == 0:
+                out[k, i] = np.nan
+                continue
+            place = shares[k] * (n - 1)
+            low = int(place)
+            _select(scratch, done, n, low)
+            done = low
+            smaller = scratch[low]
+            larger = smaller
+            if place > low:
+                larger = np.inf
+                for j in range(low + 1, n):
+                    larger = min(larger, scratch[j])
+            out[k, i] = smaller + (place - low) * (larger - smaller)
 
 
 @kernel(inline=True)
-def _select(values, n, wanted):
+def _select(values, begin, n, wanted):
     """Move the value of rank `wanted` to its place, smaller ones before it and larger ones behind.
 
-    Hoare's selection. The pivot is the middle value, so that sorted ranges are fast.
+    Values before `begin` are not larger than the others. Hoare's selection. The pivot is the middle
+    value, so that sorted ranges are fast.
     """
-    low, high = 0, n - 1
+    low, high = begin, n - 1
     while low < high:
         pivot = values[(low + high) // 2]
         i, j = low, high
@@ -120,16 +312,17 @@ def _select(values, n, wanted):
 
 
 @kernel
-def range_levels(codes, starts, ends, seen_in, out):
-    """Count the distinct levels of each range. A code of -1 is left out.
+def range_levels(values, starts, ends, seen_in, out):
+    """Count the distinct levels of each range; their codes are numbers, NaN is left out.
 
     `seen_in` has a place for each level, at first -1: the last range that had the level.
     """
     for i in range(starts.shape[0]):
         n = 0
         for j in range(starts[i], ends[i]):
-            code = codes[j]
-            if code >= 0 and seen_in[code] != i:
-                seen_in[code] = i
-                n += 1
+            if values[j] == values[j]:
+                code = int(values[j])
+                if seen_in[code] != i:
+                    seen_in[code] = i
+                    n += 1
         out[i] = n

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,23 @@ from numpy.typing import NDArray
 from featurewright.engine.features import evaluate_expressions
 from featurewright.engine.grammar import compile_operators
 from featurewright.engine.ranges import (
+    N_MOMENTS,
+    order_by_key,
+    range_ends,
+    range_extremes,
     range_levels,
-    range_minima,
+    range_moments,
     range_quantiles,
-    running_minima,
-    running_totals,
 )
+from featurewright.engine.threads import run_in_threads
 from featurewright.expressions import Column, Expression
 from featurewright.expressions.latex import escape
 from featurewright.relations.keys import Numbers, Places
 from featurewright.relations.linked import LinkedRows
+
+Result = TypeVar("Result")
+
+_BLOCK_ROWS = 65_536  # of linked rows, that an expression is evaluated on at a time
 
 
 @dataclass(frozen=True)
@@ -209,203 +216,164 @@ class SeenRows:
         return fewer, SeenRows(keys, self.starts + shift, self.ends + shift, self.until, own)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
+class RowsByKey:
+    """The rows of a table in the order of their keys, in which linked rows are visited.
+
+    Parameters
+    ----------
+    keys : ndarray
+        Number of each row's key; -1 for none.
+    order : ndarray
+        The rows, those of one key together.
+    own : ndarray
+        The place of the row itself among the linked rows; -1 where that counts.
+    longest : int
+        Most linked rows of a key.
+    """
+
+    keys: Places
+    order: Places
+    own: Places
+    longest: int
+
+
+def rows_by_key(linked: LinkedRows, seen: SeenRows) -> RowsByKey:
+    """Return the rows of a table in the order of their keys."""
+    keys = seen.keys + 1  # those without a key come first
+    places = np.cumsum(np.bincount(keys, minlength=1)) - np.bincount(keys, minlength=1)
+    order = np.empty(len(keys), np.int64)
+    order_by_key(keys, np.arange(len(keys)), places, order)
+    own = np.full(len(keys), -1) if seen.own is None else seen.own
+    known = seen.keys[seen.keys >= 0]
+    counts = linked.offsets[known + 1] - linked.offsets[known]
+    return RowsByKey(seen.keys, order, own, int(counts.max(initial=0)))
+
+
 class ValueColumn:
-    """A value of the linked rows under a condition, and its running totals.
+    """A value of the linked rows under a condition; what several aggregates need is kept.
 
     Parameters
     ----------
     linked : LinkedRows
         The rows.
     raw : ndarray
-        The value of each row; NaN where it is missing or the condition does not hold.
+        The value of each linked row; NaN where it is missing or the condition does not hold.
+    rows : RowsByKey
+        The rows of the table.
+    aggregates : collection of str
+        What will be asked for, of any window.
     """
 
-    linked: LinkedRows
-    raw: Numbers
-    _totals: dict[str, Numbers] = field(default_factory=dict)
+    def __init__(
+        self, linked: LinkedRows, raw: Numbers, rows: RowsByKey, aggregates: Collection[str]
+    ) -> None:
+        self.linked, self.raw, self._rows = linked, raw, rows
+        shares = {AGGREGATES[name].share for name in aggregates}
+        self._shares = np.array(sorted(share for share in shares if share is not None))
+        self._n_moments = max(AGGREGATES[name].n_moments for name in aggregates)
+        self._moments: dict[SeenRows, tuple[Numbers, Numbers]] = {}
+        self._ends: dict[SeenRows, tuple[Places, Numbers]] = {}
+        self._extremes: dict[SeenRows, Numbers] = {}
+        self._quantiles: dict[SeenRows, Numbers] = {}
 
     @cached_property
-    def known(self) -> NDArray[np.bool_]:
-        """Where there is a value."""
-        return ~np.isnan(self.raw)
+    def _times(self) -> Numbers:
+        """The times of the linked rows; none where they have none."""
+        return np.empty(0) if self.linked.times is None else self.linked.times
 
-    @cached_property
-    def _centres(self) -> Numbers:
-        """The first value of each key: sums of differences from it keep more digits.
+    def moments(self, seen: SeenRows) -> tuple[Numbers, Numbers]:
+        """Return what is subtracted from values, and sums over each range.
 
-        A mean of all values would do too, but then rows that nobody may see yet would change last
-        digits.
+        The sums are the count, those of values and of their squares, and where some aggregate needs
+        them of times, their squares and products with values.
         """
-        offsets = self.linked.offsets
-        if not len(self.raw):
-            return np.zeros(len(offsets))
-        first = self._following[np.minimum(offsets[:-1], len(self.raw) - 1)]
-        inside = first < offsets[1:]
-        values = self.raw[np.minimum(first, len(self.raw) - 1)]
-        return np.append(np.where(inside, values, 0.0), 0.0)
+        if seen not in self._moments:
+            rows = self._rows
+            running = np.empty((self._n_moments, rows.longest + 1))
+            centres, out = np.empty(len(rows.keys)), np.empty((self._n_moments, len(rows.keys)))
+            own = np.zeros((self._n_moments, 0 if seen.own is None else len(rows.keys)))
+            range_moments(
+                *(self.raw, self._times, self.linked.offsets, rows.keys, rows.order),
+                *(seen.starts, seen.ends, rows.own, running, centres, out, own),
+            )
+            self._moments[seen] = centres, out if seen.own is None else out - own
+        return self._moments[seen]
 
-    def centre(self, seen: SeenRows) -> Numbers:
-        """Return what was subtracted from the values that each row sees; 0 without a key."""
-        return self._centres[seen.keys]
+    def ends(self, seen: SeenRows) -> tuple[Places, Numbers]:
+        """Return the places of the first and the last value of each range, and the values.
 
-    @cached_property
-    def centred(self) -> Numbers:
-        """Differences from the first value of the key; 0 where there is no value."""
-        centres = np.repeat(self._centres[:-1], np.diff(self.linked.offsets))
-        return np.where(self.known, self.raw - centres, 0.0)
+        A place is -1 where there is none, and the value NaN; of several values of one time it is
+        the largest.
+        """
+        if seen not in self._ends:
+            rows = self._rows
+            running, places = np.empty((2, rows.longest + 1), np.int64)
+            out = np.empty((2, len(rows.keys)), np.int64)
+            values = np.empty((2, len(rows.keys)))
+            range_ends(
+                *(self.raw, self._times, self.linked.offsets, rows.keys, rows.order),
+                *(seen.starts, seen.ends, running, places, out, values),
+            )
+            self._ends[seen] = out, values
+        return self._ends[seen]
 
-    @cached_property
-    def times(self) -> Numbers:
-        """Times since the first row of each key; 0 where there is no value."""
-        assert self.linked.times is not None
-        counts = np.diff(self.linked.offsets)
-        first = np.repeat(
-            self.linked.times[self.linked.offsets[:-1][counts > 0]], counts[counts > 0]
-        )
-        return np.where(self.known, self.linked.times - first, 0.0)
-
-    def total(self, what: str, seen: SeenRows) -> Numbers:
-        """Return a sum over each range: of "count", "value", "square", "time" and products."""
-        if what not in self._totals:
-            values = {
-                "count": lambda: self.known.astype(np.float64),
-                "value": lambda: self.centred,
-                "square": lambda: self.centred**2,
-                "time": lambda: self.times,
-                "time square": lambda: self.times**2,
-                "time value": lambda: self.times * self.centred,
-            }[what]()
-            out = np.empty(len(values))
-            running_totals(values, self.linked.offsets, out)
-            self._totals[what] = out
-        running = self._totals[what]
-        found = _between(running, seen.starts, seen.ends, self._first(seen))
-        if seen.own is not None:
-            mine = np.maximum(seen.own, 0)
-            alone = running[mine] - np.where(mine > self._first(seen), running[mine - 1], 0.0)
-            found = found - np.where(seen.own >= 0, alone, 0.0)
-        return found
-
-    def _first(self, seen: SeenRows) -> Places:
-        """Return where the linked rows of each row's key begin."""
-        return np.where(seen.keys >= 0, self.linked.offsets[np.maximum(seen.keys, 0)], 0)
-
-    @cached_property
-    def _previous(self) -> Places:
-        """The last row with a value up to each row; -1 where there is none."""
-        return np.maximum.accumulate(np.where(self.known, np.arange(len(self.raw)), -1))
-
-    @cached_property
-    def _following(self) -> Places:
-        """The first row with a value from each row on; the number of rows where there is none."""
-        n = len(self.raw)
-        ahead = np.where(self.known, np.arange(n), n)[::-1]
-        return np.minimum.accumulate(ahead)[::-1]
-
-    def last(self, seen: SeenRows) -> Places:
-        """Return the last row with a value in each range; -1 for none."""
-        if not len(self.raw):
-            return np.full(len(seen.keys), -1)
-        found = self._previous[np.maximum(seen.ends - 1, 0)]
-        return np.where((seen.ends > seen.starts) & (found >= seen.starts), found, -1)
-
-    def first(self, seen: SeenRows) -> Places:
-        """Return the first row with a value in each range; -1 for none."""
-        if not len(self.raw):
-            return np.full(len(seen.keys), -1)
-        found = self._following[np.minimum(seen.starts, len(self.raw) - 1)]
-        return np.where((seen.ends > seen.starts) & (found < seen.ends), found, -1)
-
-    @cached_property
-    def _largest_alike(self) -> tuple[Numbers, Numbers]:
-        """The largest value of a row's time up to the row, and from the row on."""
-        if self.linked.times is None or not len(self.raw):
-            return self.raw, self.raw
-        alike = self.linked.first_alike
-        starts = np.flatnonzero(alike == np.arange(len(alike)))
-        if len(starts) == len(alike):
-            return self.raw, self.raw
-        values = np.where(self.known, -self.raw, np.inf)
-        ahead, behind = np.empty(len(values)), np.empty(len(values))
-        running_minima(values, np.append(starts, len(values)), ahead, behind)
-        return -ahead, -behind
-
-    def last_value(self, seen: SeenRows) -> Numbers:
-        """Return the last value of each range, the largest of its time; NaN for none."""
-        return self.at(self.last(seen), self._largest_alike[0])
-
-    def first_value(self, seen: SeenRows) -> Numbers:
-        """Return the first value of each range, the largest of its time; NaN for none."""
-        return self.at(self.first(seen), self._largest_alike[1])
-
-    def at(self, places: Places, values: Numbers) -> Numbers:
-        """Return values at places; NaN where a place is -1."""
-        if not len(values):
+    def times_of(self, places: Places) -> Numbers:
+        """Return the times of linked rows; NaN where a place is -1."""
+        if not len(self._times):
             return np.full(len(places), np.nan)
-        return np.where(places >= 0, values[np.maximum(places, 0)], np.nan)
+        return np.where(places >= 0, self._times[np.maximum(places, 0)], np.nan)
 
-    def minimum(self, seen: SeenRows, sign: float = 1.0) -> Numbers:
-        """Return the minimum over each range, or with a sign of -1 the maximum; NaN for none."""
-        values = np.where(self.known, sign * self.raw, np.inf)
-        out = np.empty(len(seen.keys))
-        if seen.own is None:
-            range_minima(values, seen.starts, seen.ends, out)
-        else:
-            ahead, behind = np.empty(len(values)), np.empty(len(values))
-            running_minima(values, self.linked.offsets, ahead, behind)
-            own = seen.own
-            inside = own >= 0
-            left = np.where(inside, own, seen.ends) - 1
-            right = np.where(inside, own + 1, seen.ends)
-            out = np.where(left >= seen.starts, ahead[np.maximum(left, 0)], np.inf)
-            nearest = behind[np.minimum(right, max(0, len(values) - 1))]
-            out = np.minimum(out, np.where(right < seen.ends, nearest, np.inf))
-        return np.where(np.isfinite(out), sign * out, np.nan)
+    def extremes(self, seen: SeenRows) -> Numbers:
+        """Return the minimum and the maximum over each range; NaN for none."""
+        if seen not in self._extremes:
+            rows = self._rows
+            blocks, out = np.empty((4, rows.longest)), np.empty((2, len(rows.keys)))
+            range_extremes(
+                *(self.raw, self.linked.offsets, rows.keys, rows.order),
+                *(seen.starts, seen.ends, rows.own, blocks, out),
+            )
+            out[~np.isfinite(out)] = np.nan
+            self._extremes[seen] = out
+        return self._extremes[seen]
 
     def quantile(self, seen: SeenRows, share: float) -> Numbers:
         """Return a quantile of each range; NaN for none."""
-        longest = int((seen.ends - seen.starts).max(initial=0))
-        out = np.empty(len(seen.keys))
-        range_quantiles(self.raw, seen.starts, seen.ends, share, np.empty(longest + 1), out)
-        return out
+        if seen not in self._quantiles:
+            longest = int((seen.ends - seen.starts).max(initial=0))
+            out = np.empty((len(self._shares), len(seen.keys)))
+            scratch = np.empty(longest + 1)
+            range_quantiles(self.raw, seen.starts, seen.ends, self._shares, scratch, out)
+            self._quantiles[seen] = out
+        return np.asarray(self._quantiles[seen][int(np.searchsorted(self._shares, share))])
 
     def distinct(self, seen: SeenRows) -> Numbers:
         """Return the number of distinct levels in each range."""
-        codes = np.where(self.known, self.raw, -1.0).astype(np.int64)
-        seen_in = np.full(int(codes.max(initial=0)) + 1, -1, np.int64)
+        n_levels = int(np.fmax.reduce(self.raw, initial=0.0)) + 1
         out = np.empty(len(seen.keys))
-        range_levels(codes, seen.starts, seen.ends, seen_in, out)
+        range_levels(self.raw, seen.starts, seen.ends, np.full(n_levels, -1, np.int64), out)
         return out
 
 
-def _between(running: Numbers, starts: Places, ends: Places, first: Places) -> Numbers:
-    """Return the sums over ranges from running totals of each key."""
-    if not len(running):
-        return np.zeros(len(starts))
-    upto = np.where(ends > starts, running[np.maximum(ends - 1, 0)], 0.0)
-    before = np.where((ends > starts) & (starts > first), running[np.maximum(starts - 1, 0)], 0.0)
-    return np.asarray(upto - before)
+def _count(column: ValueColumn, seen: SeenRows) -> Numbers:
+    return np.asarray(column.moments(seen)[1][0])
 
 
 def _mean(column: ValueColumn, seen: SeenRows) -> Numbers:
-    count = column.total("count", seen)
+    centre, (count, value, *_) = column.moments(seen)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return column.centre(seen) + np.where(
-            count > 0, column.total("value", seen) / count, np.nan
-        )
+        return np.asarray(centre + np.where(count > 0, value / count, np.nan))
 
 
 def _sum(column: ValueColumn, seen: SeenRows) -> Numbers:
-    return column.total("value", seen) + column.centre(seen) * column.total("count", seen)
+    centre, (count, value, *_) = column.moments(seen)
+    return np.asarray(value + centre * count)
 
 
 def _std(column: ValueColumn, seen: SeenRows) -> Numbers:
-    count = column.total("count", seen)
+    _, (count, value, squares, *_) = column.moments(seen)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = column.total("value", seen) / count
-        squares = column.total("square", seen)
-        spread = squares - count * mean**2
+        spread = squares - count * (value / count) ** 2
         # What rounding leaves of equal values is no spread.
         variance = np.where(spread > 1e-13 * squares, spread, 0.0) / (count - 1.0)
         return np.where(count > 1, np.sqrt(variance), np.nan)
@@ -416,31 +384,27 @@ def _share(column: ValueColumn, seen: SeenRows) -> Numbers:
     if seen.own is not None:
         among -= seen.own >= 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(among > 0, column.total("count", seen) / among, np.nan)
+        return np.where(among > 0, _count(column, seen) / among, np.nan)
 
 
 def _trend(column: ValueColumn, seen: SeenRows) -> Numbers:
-    count = column.total("count", seen)
-    time, value = column.total("time", seen), column.total("value", seen)
+    _, (count, value, _, time, time_squares, products) = column.moments(seen)
     with np.errstate(invalid="ignore", divide="ignore"):
-        spread = column.total("time square", seen) - time**2 / count
-        joint = column.total("time value", seen) - time * value / count
+        spread = time_squares - time**2 / count
+        joint = products - time * value / count
         # What rounding leaves of equal times is no spread.
-        enough = (count > 1) & (spread > 1e-9 * np.maximum(1.0, column.total("time square", seen)))
+        enough = (count > 1) & (spread > 1e-9 * np.maximum(1.0, time_squares))
         return np.where(enough, joint / spread, np.nan)
 
 
 def _since_last(column: ValueColumn, seen: SeenRows) -> Numbers:
-    assert column.linked.times is not None
     assert seen.until is not None
-    return seen.until - column.at(column.last(seen), column.linked.times)
+    return np.asarray(seen.until - column.times_of(column.ends(seen)[0][1]))
 
 
 def _mean_gap(column: ValueColumn, seen: SeenRows) -> Numbers:
-    assert column.linked.times is not None
-    count = column.total("count", seen)
-    first = column.at(column.first(seen), column.linked.times)
-    last = column.at(column.last(seen), column.linked.times)
+    count = _count(column, seen)
+    first, last = map(column.times_of, column.ends(seen)[0])
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(count > 1, (last - first) / (count - 1.0), np.nan)
 
@@ -463,6 +427,8 @@ class Aggregate:
         Whether it can leave out the row itself.
     share : float or None
         Of a quantile, the share of values below it.
+    n_moments : int
+        How many of the sums of `range_moments` it needs.
     """
 
     compute: Callable[[ValueColumn, SeenRows], Numbers]
@@ -471,6 +437,7 @@ class Aggregate:
     needs_condition: bool = False
     for_groups: bool = False
     share: float | None = None
+    n_moments: int = 1
 
 
 def _quantile(share: float) -> Aggregate:
@@ -479,28 +446,28 @@ def _quantile(share: float) -> Aggregate:
 
 
 AGGREGATES = {
-    "count": Aggregate(lambda c, s: c.total("count", s), "rows", for_groups=True),
+    "count": Aggregate(_count, "rows", for_groups=True),
     "share": Aggregate(_share, "rows", needs_condition=True, for_groups=True),
     "time since last": Aggregate(_since_last, "rows", needs_time=True),
     "mean gap": Aggregate(_mean_gap, "rows", needs_time=True),
-    "sum": Aggregate(_sum, "number", for_groups=True),
-    "mean": Aggregate(_mean, "number", for_groups=True),
-    "std": Aggregate(_std, "number", for_groups=True),
-    "min": Aggregate(lambda c, s: c.minimum(s), "number", for_groups=True),
-    "max": Aggregate(lambda c, s: c.minimum(s, -1.0), "number", for_groups=True),
+    "sum": Aggregate(_sum, "number", for_groups=True, n_moments=3),
+    "mean": Aggregate(_mean, "number", for_groups=True, n_moments=3),
+    "std": Aggregate(_std, "number", for_groups=True, n_moments=3),
+    "min": Aggregate(lambda c, s: c.extremes(s)[0], "number", for_groups=True),
+    "max": Aggregate(lambda c, s: c.extremes(s)[1], "number", for_groups=True),
     "median": _quantile(0.5),
     "quantile 0.25": _quantile(0.25),
     "quantile 0.75": _quantile(0.75),
-    "first": Aggregate(lambda c, s: c.first_value(s), "number", needs_time=True),
-    "last": Aggregate(lambda c, s: c.last_value(s), "number", needs_time=True),
-    "trend": Aggregate(_trend, "number", needs_time=True),
+    "first": Aggregate(lambda c, s: c.ends(s)[1][0], "number", needs_time=True),
+    "last": Aggregate(lambda c, s: c.ends(s)[1][1], "number", needs_time=True),
+    "trend": Aggregate(_trend, "number", needs_time=True, n_moments=N_MOMENTS),
     "distinct": Aggregate(lambda c, s: c.distinct(s), "category"),
 }
 """What linked rows can be made a number of; names are those that features show."""
 
 
 class LinkValues:
-    """Computes features over one link; running totals are kept for the next feature.
+    """Computes features over one link.
 
     Parameters
     ----------
@@ -512,37 +479,81 @@ class LinkValues:
 
     def __init__(self, linked: LinkedRows, seen: SeenRows) -> None:
         self.linked, self.seen = linked, seen
-        self._columns: dict[Any, ValueColumn] = {}
+        self._rows = rows_by_key(linked, seen)
         self._windows: dict[Window | None, SeenRows] = {None: seen}
 
     def compute(self, feature: LinkFeature) -> Numbers:
         """Return a feature of each row; undefined is NaN."""
-        if feature.window not in self._windows:
-            self._windows[feature.window] = self.seen.within(feature.window, self.linked)
-        column = self._column(feature.value, feature.condition)
-        out = AGGREGATES[feature.aggregate].compute(column, self._windows[feature.window])
-        return np.asarray(out, dtype=np.float64)
+        (found,) = self.each([feature], lambda _, values: values)
+        return found
 
-    def _column(self, value: Expression | None, condition: Condition | None) -> ValueColumn:
-        """Return a value under a condition."""
-        if (value, condition) not in self._columns:
-            # Features are computed value by value; the totals of earlier ones are in the way.
-            self._columns.clear()
-            matrix = self.linked.matrix
-            if value is None:
-                raw = np.ones(len(matrix))
-            elif isinstance(value, Column):
-                raw = matrix[:, value.index].copy()
-            else:
-                raw = evaluate_value(value, matrix)
-            if condition is not None:
-                raw[~condition.holds(matrix)] = np.nan
-            self._columns[value, condition] = ValueColumn(self.linked, raw)
-        return self._columns[value, condition]
+    def each(
+        self,
+        features: Sequence[LinkFeature],
+        use: Callable[[int, Numbers], Result],
+        n_threads: int = 1,
+    ) -> list[Result]:
+        """Return what a function makes of the values of each feature; undefined ones are NaN.
+
+        Features of one value under one condition are computed together, since they need the same
+        sums, and others in other threads. No more values are held than are used at a time.
+
+        Parameters
+        ----------
+        features : sequence of LinkFeature
+            The features.
+        use : callable
+            Takes the number of a feature and its values for each row.
+        n_threads : int, default=1
+            Threads. The values are the same for any number.
+        """
+        together: dict[tuple[Any, Any], list[int]] = {}
+        for place, feature in enumerate(features):
+            together.setdefault((feature.value, feature.condition), []).append(place)
+            if feature.window not in self._windows:
+                self._windows[feature.window] = self.seen.within(feature.window, self.linked)
+
+        def compute(places: list[int]) -> list[Result]:
+            mine = [features[place] for place in places]
+            column = self._column(mine)
+            found = []
+            for place, feature in zip(places, mine, strict=True):
+                made = AGGREGATES[feature.aggregate].compute(column, self._windows[feature.window])
+                found.append(use(place, made))
+            return found
+
+        tasks = [partial(compute, places) for places in together.values()]
+        done = {
+            place: one
+            for places, found in zip(
+                together.values(), run_in_threads(tasks, n_threads), strict=True
+            )
+            for place, one in zip(places, found or [], strict=True)
+        }
+        return [done[place] for place in range(len(features))]
+
+    def _column(self, features: Sequence[LinkFeature]) -> ValueColumn:
+        """Return the value of features that have the same one under the same condition."""
+        value, condition = features[0].value, features[0].condition
+        matrix, times = self.linked.matrix, self.linked.times
+        if value is None:
+            # Rows are counted, whatever is in them: times are never missing.
+            raw = np.ones(len(matrix)) if times is None else times
+        elif isinstance(value, Column):
+            raw = matrix[:, value.index]
+        else:
+            raw = evaluate_value(value, matrix)
+        if condition is not None:
+            raw = np.where(condition.holds(matrix), raw, np.nan)
+        wanted = {feature.aggregate for feature in features}
+        return ValueColumn(self.linked, raw, self._rows, wanted)
 
 
 def evaluate_value(value: Expression, matrix: Numbers) -> Numbers:
     """Return the values of an expression over linked rows; undefined is NaN."""
     functions = compile_operators(()).functions(np.float64)
-    found = evaluate_expressions([value], np.ascontiguousarray(matrix), (), functions, 1)
-    return np.array(found[:, 0], dtype=np.float64)
+    out = np.empty(len(matrix))
+    for begin in range(0, len(matrix), _BLOCK_ROWS):  # columns become rows in little memory
+        rows = np.ascontiguousarray(matrix[begin : begin + _BLOCK_ROWS])
+        out[begin : begin + len(rows)] = evaluate_expressions([value], rows, (), functions, 1)[:, 0]
+    return out

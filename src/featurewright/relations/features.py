@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from featurewright.engine.threads import local_threads
 from featurewright.estimators.parameters import (
     DeclaredParameters,
     Parameter,
@@ -465,7 +466,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         self._n_columns = len(self.features_) + len(self._group_names)
         values = [base] if self.include_original or not self._n_columns else []
         if self.features_:
-            values.append(_compute(found, self._sources, seen))
+            values.append(_compute(found, self._sources, seen, self.n_jobs))
         matrix = np.hstack([*values, means])
         holes = np.isnan(matrix).all(axis=0)
         self._fill = np.zeros(matrix.shape[1])
@@ -482,14 +483,14 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             rows = source.rows
             # The last key is one that nobody has.
             keys = np.append(np.arange(rows.index.n_keys), -1)
-            values = LinkValues(rows, SeenRows(keys, *rows.spans(keys, None), None))
             mine = [
-                values.compute(feature)
+                _Found(feature, 0, 0.0)
                 for feature, place in zip(self.features_, self._feature_sources, strict=True)
                 if place == at
             ]
             if mine:
-                table = np.column_stack(mine)
+                seen = SeenRows(keys, *rows.spans(keys, None), None)
+                table = _compute(mine, [source], {0: seen}, self.n_jobs)
                 names = tuple(name for name, _ in source.link.keys)
                 self._statistics[at] = KeyTable(names, rows.index, table[:-1], table[-1])
             self._sources[at] = source.without_rows()
@@ -546,14 +547,23 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             at: LinkValues(*s.take(rows).alone(self._sources[at].rows)) for at, s in seen.items()
         }
 
+        left = rest[rows]
+
         def score(candidates: Sequence[tuple[int, LinkFeature]]) -> list[_Found]:
             self.n_candidates_ += len(candidates)
-            return [
-                _Found(
-                    feature, at, held_out_worth(values[at].compute(feature), rest[rows], learning)
+            found = []
+            for at, linked in values.items():
+                mine = [feature for place, feature in candidates if place == at]
+                mine.sort(key=_by_value)
+                worths = linked.each(
+                    mine,
+                    lambda _, column: held_out_worth(column, left, learning),
+                    local_threads(self.n_jobs),
                 )
-                for at, feature in sorted(candidates, key=_by_value)
-            ]
+                found += [
+                    _Found(feature, at, worth) for feature, worth in zip(mine, worths, strict=True)
+                ]
+            return found
 
         past = {at: seen_by_any(self._sources[at].rows, seen[at]) for at in values}
         base = [
@@ -596,7 +606,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         rows = np.arange(0, len(target), step)
         alone = {at: s.take(rows).alone(self._sources[at].rows) for at, s in seen.items()}
         sources = [replace(source, linked=alone[at][0]) for at, source in enumerate(self._sources)]
-        columns = _compute(good, sources, {at: s for at, (_, s) in alone.items()})
+        columns = _compute(good, sources, {at: s for at, (_, s) in alone.items()}, self.n_jobs)
         pool = np.column_stack([explained(column, target[rows]) for column in columns.T])
         simple = np.array([_SIMPLICITY ** (one.feature.size - 1) for one in good])
         order, _ = pursue(known[rows], pool, target[rows], self.n_features_out, simple)
@@ -641,7 +651,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             more = f", with earlier targets in the column {columns}" if earlier else ""
             raise ValueError(
                 f"The model does not hold the linked rows of {', '.join(map(repr, missing))}: pass "
-                f"transform(X, links={{{listed}}}){more}, or fit with store_links=True."
+                f"links={{{listed}}} beside X{more}, or fit with store_links=True."
             )
         return tables
 
@@ -662,7 +672,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             source = source.reread(tables) if newer else source
             seen = source.see(frame, self.as_of, training=False)
             found = [_Found(self.features_[k], 0, 0.0) for k in mine]
-            out[:, mine] = _compute(found, [source], {0: seen})
+            out[:, mine] = _compute(found, [source], {0: seen}, self.n_jobs)
         return out
 
     def _stored_attributes(self) -> dict[str, Any]:
@@ -681,18 +691,24 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
 
 
 def _compute(
-    chosen: Sequence[_Found], sources: Sequence[Source], seen: Mapping[int, SeenRows]
+    chosen: Sequence[_Found],
+    sources: Sequence[Source],
+    seen: Mapping[int, SeenRows],
+    n_jobs: int | None,
 ) -> Numbers:
     """Return the values of features over links."""
-    values: dict[int, LinkValues] = {}
     n_rows = len(next(iter(seen.values())).keys)
-    out = np.empty((n_rows, len(chosen)))
-    places = range(len(chosen))
-    for place in sorted(places, key=lambda k: _by_value((chosen[k].source, chosen[k].feature))):
-        found = chosen[place]
-        if found.source not in values:
-            values[found.source] = LinkValues(sources[found.source].rows, seen[found.source])
-        out[:, place] = values[found.source].compute(found.feature)
+    out = np.empty((n_rows, len(chosen)), order="F")
+    for at, mine in seen.items():
+        places = [place for place, found in enumerate(chosen) if found.source == at]
+        if not places:
+            continue
+
+        def keep(number: int, values: Numbers, columns: list[int] = places) -> None:
+            out[:, columns[number]] = values
+
+        features = [chosen[place].feature for place in places]
+        LinkValues(sources[at].rows, mine).each(features, keep, local_threads(n_jobs))
     return out
 
 
@@ -718,10 +734,9 @@ def _draw_half(n_rows: int, labels: Any, rng: Any) -> npt.NDArray[np.bool_]:
     return _draw_parts(n_rows, 2, labels, rng) == 0
 
 
-def _by_value(candidate: tuple[int, LinkFeature]) -> tuple[int, str, str]:
+def _by_value(feature: LinkFeature) -> tuple[str, str]:
     """Return what orders candidates so that those of one value under one condition are together."""
-    source, feature = candidate
-    return source, str(feature.value), "" if feature.condition is None else feature.condition.text
+    return str(feature.value), "" if feature.condition is None else feature.condition.text
 
 
 def _filled(columns: Numbers) -> Numbers:

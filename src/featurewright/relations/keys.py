@@ -20,6 +20,7 @@ Places = NDArray[np.int64]
 Levels = NDArray[np.int64] | NDArray[np.float64] | tuple[str, ...]
 
 NO_KEY = -1
+_MAX_SPREAD = 4  # of whole numbers in a row's key, in rows, up to which they are looked up
 _EXACT = 2.0**53  # whole numbers up to here are exact as floats
 
 
@@ -112,8 +113,11 @@ def learn_keys(columns: Sequence[KeyColumn], names: Sequence[str]) -> tuple[KeyI
             "them into one column first."
         )
     wide, known = _combine(levels, columns)
-    combined = np.unique(wide[known])
-    codes = np.where(known, np.searchsorted(combined, wide), NO_KEY)
+    if len(columns) == 1:  # every level occurs
+        combined, codes = np.arange(len(levels[0])), np.where(known, wide, NO_KEY)
+    else:
+        combined = np.unique(wide[known])
+        codes = np.where(known, np.searchsorted(combined, wide), NO_KEY)
     return KeyIndex(levels, combined, tuple(column.kind for column in columns)), codes
 
 
@@ -155,6 +159,13 @@ def _places(levels: Levels, column: KeyColumn) -> Places:
             known, values = whole, np.where(whole, values, 0.0).astype(np.int64)
         else:
             known, values = known & (np.abs(values) <= _EXACT), values.astype(np.float64)
+    least, most = levels[0], levels[-1]
+    if levels.dtype.kind == "i" and int(most) - int(least) < _MAX_SPREAD * len(values):
+        # Whole numbers near each other are looked up, which is faster than a search.
+        table = np.full(int(most) - int(least) + 1, NO_KEY)
+        table[levels - least] = np.arange(len(levels))
+        inside = known & (values >= least) & (values <= most)
+        return np.where(inside, table[np.where(inside, values - least, 0)], NO_KEY)
     at = np.minimum(np.searchsorted(levels, values), len(levels) - 1)
     return np.where(known & (levels[at] == values), at, NO_KEY)
 

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from featurewright.engine.ranges import find_before
+from featurewright.engine.ranges import find_before, order_by_key
 from featurewright.expressions import Domain
 from featurewright.relations.keys import KeyIndex, Numbers, Places
 from featurewright.tables import Schema, encode, learn_schema
@@ -184,16 +184,19 @@ def sort_rows(
     when = None if times is None else times.values
     if when is not None:
         seen = seen & np.isfinite(when)
-    rows = np.flatnonzero(seen)
-    by_time = rows if when is None else rows[np.argsort(when[rows], kind="stable")]
-    order = by_time[np.argsort(codes[by_time], kind="stable")]
+    by_time = np.flatnonzero(seen)
+    if when is not None:
+        by_time = by_time[np.argsort(when[by_time], kind="stable")]
+    counts = np.bincount(codes[by_time], minlength=index.n_keys)
+    order = np.empty_like(by_time)
+    order_by_key(codes, by_time, np.cumsum(counts) - counts, order)
+    del by_time
     same = codes[order[1:]] == codes[order[:-1]]
     if when is not None:
         same &= when[order[1:]] == when[order[:-1]]
     order = _settle_ties(order, same, matrix)
     place = np.full(len(codes), -1, np.int64)
     place[order] = np.arange(len(order))
-    counts = np.bincount(codes[order], minlength=index.n_keys)
     matrix = np.asfortranarray(matrix, dtype=np.float64)
     for column in matrix.T:  # one after the other: a table has room in memory once, not twice
         column[: len(order)] = column[order]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -128,6 +129,15 @@ class Source:
         if rows.n_rows:
             until.check_like(
                 rows.has_dates, rows.zoned, f"Column {column!r} of X", f"link {self.link.title!r}"
+            )
+        n_missing = int(np.count_nonzero(np.isnan(until.values)))
+        if n_missing:
+            warnings.warn(
+                f"Column {column!r} of X has no time in {n_missing} of {len(frame)} rows: these "
+                f"see no rows of link {self.link.title!r}, as if there were none; fill the times, "
+                "or leave these rows out.",
+                UserWarning,
+                stacklevel=2,
             )
         return until.values
 
@@ -367,7 +377,7 @@ def _columns_of(
         # A linked row has what is known at its own time.
         until = np.nextafter(times.values, np.inf)
     values = LinkValues(rows, SeenRows(keys, *rows.spans(keys, until), until))
-    columns = [values.compute(feature) for feature in learned.features]
+    columns = values.each(learned.features, lambda _, column: column)
     return np.column_stack(columns) if columns else np.empty((len(keys), 0))
 
 
