@@ -487,6 +487,21 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
                 ("all methods", "All methods"),
             )
         ),
+        *(
+            Claim(
+                "auto_numbers",
+                f"Numbers in formulas lower the error of {title}, one split of each problem",
+                rf"- {name}: mean change of the error ([+-][\d.]+) over (\d+) problems, "
+                r"(\d+) better, (\d+) worse",
+                lambda change, *_: below(change, "0"),
+                "mean change {1} over {2} problems, {3} better, {4} worse",
+            )
+            for name, title in (
+                ("linear", "linear models"),
+                ("knn", "nearest neighbours"),
+                ("boosting", "boosting"),
+            )
+        ),
         Claim("auto_mixed", "It makes estimators better, none worse", COUNTS, improves),
         Claim(
             "auto_mixed",

@@ -27,7 +27,7 @@ _LINEAR_ELSEWHERE = ("LinearSVC", "LinearSVR", "LinearDiscriminantAnalysis")
 STANDARD = ("linear", "knn", "boosting")
 # A warning of scikit-learn about targets with many classes.
 MANY_CLASSES = "The number of unique classes is greater than 50%"
-_MIN_SHARED_CELLS = 100_000  # of a table, above which threads share the work of boosting
+_MIN_SHARED_CELLS = 1_000_000  # of a table, above which threads share the work of boosting
 _MAX_CELLS_AT_ONCE = 5_000_000  # that are standardised at once
 FEW_ROWS = 3_000  # up to here, a choice by five folds owes much to luck
 _VERY_FEW_ROWS = 1_500  # up to here, further folds are cheap and needed most
@@ -300,7 +300,7 @@ def few_threads(n_jobs: int | None, n_cells: int) -> Iterator[None]:
 
     Small products take ten times longer on a busy machine when threads share them, and sums that
     are taken in another order would make results depend on the number of threads. Boosting on few
-    cells gains a tenth from a second thread, and on a busy machine takes minutes instead of seconds
+    cells gains a quarter from a second thread, and on a busy machine takes minutes instead of seconds
     when its threads wait for each other.
     """
     threads = local_threads(n_jobs) if n_cells > _MIN_SHARED_CELLS else 1
