@@ -269,12 +269,14 @@ def test_defaults_that_cannot_be_compiled_are_one_sentence(function, kind):
         CompiledOperators([operator])
 
 
-def scaled(a, factor=2.0, shifts=(1.0, 3), name="x", nothing=None):
+def stretched(a, factor=2.0, shifts=(1.0, 3), name="x", nothing=None):
     return a * factor + shifts[1]
 
 
 def test_constants_are_fine_as_defaults():
-    functions = CompiledOperators([Operator("scaled", (Real,), Real, scaled)]).functions(np.float32)
+    functions = CompiledOperators([Operator("stretched", (Real,), Real, stretched)]).functions(
+        np.float32
+    )
     np.testing.assert_array_equal(call(functions, 0, np.array([[1.0, 4.0]], np.float32)), [5, 11])
 
 

@@ -300,8 +300,8 @@ def few_threads(n_jobs: int | None, n_cells: int) -> Iterator[None]:
 
     Small products take ten times longer on a busy machine when threads share them, and sums that
     are taken in another order would make results depend on the number of threads. Boosting on few
-    cells gains a quarter from a second thread, and on a busy machine takes minutes instead of seconds
-    when its threads wait for each other.
+    cells gains a quarter from a second thread, and on a busy machine takes minutes instead of
+    seconds when its threads wait for each other.
     """
     threads = local_threads(n_jobs) if n_cells > _MIN_SHARED_CELLS else 1
     with one_blas_thread(), threadpool_limits(threads, user_api="openmp"):

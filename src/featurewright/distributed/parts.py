@@ -9,6 +9,7 @@ from distributed import Client
 
 from featurewright.distributed.units import run_on_dask
 from featurewright.engine.threads import Halt
+from featurewright.estimators.units import SharedValue
 
 
 def compute_parts(
@@ -43,5 +44,11 @@ def compute_parts(
         ) from error
     with client:
         return run_on_dask(
-            client, compute, shared, parts, what="part of the table", halt=Halt(), on_done=on_done
+            client,
+            compute,
+            SharedValue(shared),
+            parts,
+            what="part of the table",
+            halt=Halt(),
+            on_done=on_done,
         )
