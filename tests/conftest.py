@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,14 @@ settings.register_profile("python", max_examples=2, **usual)
 RUNS_PYTHON = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 RUNS_ALL = os.environ.get("FEATUREWRIGHT_TESTS") == "all"
 settings.load_profile("python" if RUNS_PYTHON else "thorough" if RUNS_ALL else "quick")
+
+
+@pytest.fixture(autouse=True)
+def _dask_as_it_was():
+    """A worker in this process makes its client Dask's default, and leaves it so when it ends."""
+    yield
+    if (dask := sys.modules.get("dask")) is not None:
+        dask.config.config.pop("scheduler", None)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,7 +15,7 @@ def processes():
     """A client of two worker processes with a thread each."""
     with (
         LocalCluster(2, threads_per_worker=1, processes=True, **QUIET) as cluster,
-        Client(cluster) as client,
+        Client(cluster, set_as_default=False) as client,
     ):
         yield client
 
@@ -25,6 +25,6 @@ def threads():
     """A client of one worker in this process, with two threads."""
     with (
         LocalCluster(1, threads_per_worker=2, processes=False, **QUIET) as cluster,
-        Client(cluster) as client,
+        Client(cluster, set_as_default=False) as client,
     ):
         yield client
