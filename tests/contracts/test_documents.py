@@ -71,6 +71,14 @@ def test_code_of_pages_runs(page, code, capsys):
     assert capsys.readouterr().out.strip()
 
 
+def test_every_page_of_results_is_in_the_site():
+    index = read("docs/measured/index.md")
+    pages = [name for name in PAGES if name.startswith("docs/results/")]
+    assert pages
+    missing = [page for page in pages if page.removeprefix("docs/")[:-3] not in index]
+    assert not missing
+
+
 def test_every_public_name_has_a_page():
     text = (ROOT / "docs" / "reference" / "api.rst").read_text(encoding="utf-8")
     listed = set(re.findall(r"^   ([\w.]+)$", text, flags=re.MULTILINE))
