@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import http.server
-import os
 import threading
 from pathlib import Path
 
 import pytest
-from tests.report.browser import Browser, find_browser
+from tests.report.browser import open_browser
 
 SITE = Path(__file__).parents[1] / "_build" / "html"
 PAGES = [
@@ -42,14 +41,7 @@ def address():
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    program = find_browser()
-    if program is None:
-        if os.environ.get("FEATUREWRIGHT_NEEDS_BROWSER"):
-            pytest.fail("no chromium was found, and FEATUREWRIGHT_NEEDS_BROWSER asks for one")
-        pytest.skip("no chromium: install it to test the site in a browser")
-    opened = Browser(program, tmp_path_factory.mktemp("browser"))
-    yield opened
-    opened.close()
+    yield from open_browser(tmp_path_factory.mktemp("browser"))
 
 
 def show(browser, url, width=1280):

@@ -8,8 +8,11 @@ import select
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 SWITCHES = (
@@ -128,3 +131,15 @@ class Browser:
         self._process.wait(PATIENCE)
         os.close(self._write)
         os.close(self._read)
+
+
+def open_browser(folder: Path) -> Iterator[Browser]:
+    """Yield a browser for the fixtures of tests; without one, skip or, where asked to, fail."""
+    program = find_browser()
+    if program is None:
+        if os.environ.get("FEATUREWRIGHT_NEEDS_BROWSER"):
+            pytest.fail("no chromium was found, and FEATUREWRIGHT_NEEDS_BROWSER asks for one")
+        pytest.skip("no chromium: install it to test pages in a browser")
+    opened = Browser(program, folder)
+    yield opened
+    opened.close()

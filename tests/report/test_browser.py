@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
-from tests.report.browser import Browser, find_browser
+from tests.report.browser import open_browser
 from tests.report.cases import fitted
 
 from featurewright.report import write_report
@@ -33,14 +31,7 @@ FIRST_FORMULAS = (
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    program = find_browser()
-    if program is None:
-        if os.environ.get("FEATUREWRIGHT_NEEDS_BROWSER"):
-            pytest.fail("no chromium was found, and FEATUREWRIGHT_NEEDS_BROWSER asks for one")
-        pytest.skip("no chromium: install it to test the report in a browser")
-    opened = Browser(program, tmp_path_factory.mktemp("browser"))
-    yield opened
-    opened.close()
+    yield from open_browser(tmp_path_factory.mktemp("browser"))
 
 
 @pytest.fixture

@@ -166,6 +166,8 @@ def compute_unit(
         except MemoryError:
             raise
         except Exception as error:
+            # Any error: the search runs the method again in its own order, inside an `Attempt`,
+            # which raises, logs or leaves out as it does without units.
             _logger.debug("A unit failed and is computed once more.", exc_info=error)
             return None
     return Result(tuple(found), scores)

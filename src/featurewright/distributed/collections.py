@@ -14,6 +14,7 @@ from dask.dataframe.utils import make_meta, meta_nonempty
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.distributed.fitting import fit
+from featurewright.distributed.output_names import output_names
 from featurewright.tables import is_sparse
 
 __all__ = ["apply", "fit"]
@@ -118,17 +119,7 @@ def _framed(model: Any, method: str, found: Any, rows: pd.DataFrame) -> Any:
         return found.set_axis(rows.index, axis=0)
     if found.ndim == 1:
         return pd.Series(found, rows.index, name=method)
-    return pd.DataFrame(found, rows.index, _names(model, method, found.shape[1]))
-
-
-def _names(model: Any, method: str, n_columns: int) -> list[str]:
-    """Return the names of the columns of a result."""
-    if method == "transform":
-        return [str(name) for name in model.get_feature_names_out()]
-    classes = getattr(model, "classes_", ())
-    if method != "apply" and len(classes) == n_columns:
-        return [str(label) for label in classes]
-    return [f"{method}_{number}" for number in range(n_columns)]
+    return pd.DataFrame(found, rows.index, output_names(model, method, found.shape[1]))
 
 
 def _same(block: Any) -> Any:

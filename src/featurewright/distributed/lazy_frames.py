@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
+from featurewright.distributed.output_names import output_names
+
 MAX_COLUMNS = 100_000  # of a result that is not sparse
 
 
@@ -71,15 +73,5 @@ def _compute(model: Any, method: str, rows: pl.DataFrame, named: Any) -> pl.Data
         )
     if found.ndim == 1:
         return pl.DataFrame({method: found})
-    names = _names(model, method, found.shape[1])
+    names = output_names(model, method, found.shape[1])
     return pl.DataFrame(np.ascontiguousarray(found), schema=names, orient="row")
-
-
-def _names(model: Any, method: str, n_columns: int) -> list[str]:
-    """Return the names of the columns of a result."""
-    if method == "transform":
-        return [str(name) for name in model.get_feature_names_out()]
-    classes = getattr(model, "classes_", ())
-    if method != "apply" and len(classes) == n_columns:
-        return [str(label) for label in classes]
-    return [f"{method}_{number}" for number in range(n_columns)]
