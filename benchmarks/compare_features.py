@@ -55,6 +55,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "openfe": ("openfe", {}),
     "gplearn": ("gplearn", {}),
     "autofeat": ("autofeat", {}),
+    "autogluon": ("autogluon", {}),
 }
 MODELS = ("linear", "knn", "boosting")
 
@@ -173,8 +174,8 @@ def plan(options: argparse.Namespace) -> dict[tuple[str, str], list[Settings]]:
     return cells
 
 
-def main() -> None:
-    """Run and report."""
+def read_options(arguments: list[str] | None = None) -> argparse.Namespace:
+    """Read the options of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -192,10 +193,16 @@ def main() -> None:
     parser.add_argument("--limit", type=float, help="seconds of a peer's fit (120, or 1800)")
     parser.add_argument("--effort", help="effort of AutoFeatures (quick, or standard)")
     add_common_options(parser)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     settle_page(options, "compare_features")
     settle_sizes(options, splits=(1, 3), max_rows=(600, 4000), limit=(120.0, 1800.0))
     settle_sizes(options, effort=("quick", "standard"), sets=(QUICK_SETS, FULL_SETS))
+    return options
+
+
+def main() -> None:
+    """Run and report."""
+    options = read_options()
     options.sets, missing = present(options.sets)
     store = Store("compare_features", options.reuse)
     cells = plan(options)

@@ -188,9 +188,9 @@ scikit-learn's histogram gradient boosting; all at their defaults.
 
 Ours: forest, Extra-Trees, boosting, FCTree and Batch add their formulas to the original columns,
 landmarks adds 50 similarities; paths (hashed onto 1,024 columns) and RST replace them; AutoFeatures
-has {options.budget:g} seconds for each model. OpenFE and gplearn add ten features (gplearn shares
-them among the classes), autofeat what it selects; a fit of theirs is ended after
-{options.limit:g} s. Undefined values of peers are set to 0.
+searches for each model with effort {options.effort!r}. OpenFE and gplearn add ten features (gplearn
+shares them among the classes), autofeat what it selects, AutoGluon's generators for numbers up to
+2,050; a fit of theirs is ended after {options.limit:g} s. Undefined values of peers are set to 0.
 Not installed: {", ".join(absent) or "none"}.
 
 ## Mean ranks

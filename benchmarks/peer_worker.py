@@ -76,6 +76,35 @@ def fit_openfe(task: Task, X: np.ndarray, y: np.ndarray) -> Transform:
     return apply
 
 
+def fit_autogluon(task: Task, X: np.ndarray, y: np.ndarray) -> Transform:
+    """Fit AutoGluon's generators for numbers at their defaults.
+
+    Arithmetic combinations, and out-of-fold target statistics of random subsets of columns; those
+    for categories have nothing to do on a table of numbers.
+    """
+    import pandas as pd
+    from autogluon.features.generators import (
+        ArithmeticFeatureGenerator,
+        RandomSubsetFeatureCompressionGenerator,
+    )
+
+    table, target = frame(X), pd.Series(y)
+    generators = [
+        ArithmeticFeatureGenerator(random_state=task["seed"]),
+        RandomSubsetFeatureCompressionGenerator(
+            target_type=task["task"], random_state=task["seed"]
+        ),
+    ]
+    # Training rows have the statistics of other folds; other rows those of all training rows.
+    inside = [generator.fit_transform(table, target) for generator in generators]
+
+    def apply(Z: np.ndarray) -> np.ndarray:
+        made = inside if Z is X else [generator.transform(frame(Z)) for generator in generators]
+        return np.hstack([Z, *(np.asarray(part, dtype=float) for part in made)])
+
+    return apply
+
+
 def fit_featurewright(task: Task, X: np.ndarray, y: np.ndarray) -> Transform:
     """Fit one of our transformers; it says in the task which, and with what parameters."""
     import featurewright
@@ -119,9 +148,13 @@ FITS = {
     "gplearn": fit_gplearn,
     "autofeat": fit_autofeat,
     "openfe": fit_openfe,
+    "autogluon": fit_autogluon,
     "featurewright": fit_featurewright,
 }
-MODULES = {name: name for name in FITS} | {"gplearn": "gplearn.genetic"}
+MODULES = {name: name for name in FITS} | {
+    "gplearn": "gplearn.genetic",
+    "autogluon": "autogluon.features.generators",
+}
 
 
 def main() -> None:

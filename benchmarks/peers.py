@@ -30,6 +30,7 @@ PINS: dict[str, tuple[str, ...]] = {
         *("openfe==0.0.12", "scikit-learn<1.6", "numpy<2", "pandas<2.3"),
         *("lightgbm<4.6", "pyarrow<20", "matplotlib"),
     ),
+    "autogluon": ("autogluon.features==1.6.3",),
     "featuretools": ("featuretools==1.31.0", "setuptools<80", "pandas<3", "pyarrow"),
     "tsfresh": ("tsfresh==0.21.2", "pyarrow"),
     "getml": ("getml==1.5.1", "pyarrow"),

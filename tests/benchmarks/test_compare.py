@@ -50,9 +50,12 @@ def test_columns_that_are_not_finite_do_not_end_a_model(kind, task):
 
 
 def options_of(tmp_path, **more) -> argparse.Namespace:
-    usual = {"sets": ["iris", "wine", "twonorm"], "splits": 1, "max_rows": 60, "jobs": 1}
-    usual |= {"methods": ["original", "FCTree", "openfe"], "limit": 5.0, "budget": 1.0}
-    return argparse.Namespace(write=tmp_path / "page.md", **(usual | more))
+    usual = f"--quick --limit 5 --max-rows 60 --splits 1 --write {tmp_path / 'page.md'}"
+    options = compare_features.read_options(usual.split())
+    changed = {"sets": ["iris", "wine", "twonorm"], "methods": ["original", "FCTree", "openfe"]}
+    for name, value in (changed | more).items():
+        setattr(options, name, value)
+    return options
 
 
 def test_no_columns_leave_the_original_ones(tmp_path, monkeypatch):
