@@ -85,6 +85,8 @@ docs: $(STAMPS)/docs ## Build the site and its executed examples into docs/_buil
 	rm -rf docs/_build docs/auto_examples docs/start/tutorial docs/reference/generated
 	$(BIN)/featurewright compile --quiet
 	$(BUILD_SITE)
+	@echo "$$(find $(SITE) -name '*.html' | wc -l) pages, $$(ls docs/examples/*/plot_*.py | wc -l) examples, \
+	$$(du -sm $(SITE) | cut -f1) MB, no warnings."
 	@echo "Open $(SITE)/index.html, or run: $(BIN)/python -m http.server --directory $(SITE)"
 
 docs-check: docs ## Build the site, check its links, open it in a browser, run a notebook
