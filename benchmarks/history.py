@@ -20,8 +20,8 @@ def record(
     program: str,
     size: str,
     ratios: Mapping[str, float],
-    larger_is_better: Sequence[str] = (),
-    path: Path = HISTORY,
+    larger_is_better: Sequence[str],
+    path: Path,
 ) -> None:
     """Append a run.
 
@@ -36,7 +36,7 @@ def record(
     larger_is_better : sequence of str
         The keys of ratios that are the reverse.
     path : Path
-        The file.
+        The file: ``HISTORY``, but for a run that tests something.
     """
     entry = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from data import load, present, synthetic
-from history import record
+from history import HISTORY, record
 from pages import add_size_options, settle_page, write_page
 from runner import make_model, markdown_table, say, warm_up
 from threadpoolctl import threadpool_limits
@@ -212,6 +212,7 @@ def add_speed_options(parser: argparse.ArgumentParser, quick: str, full: str) ->
     parser.add_argument("--repeats", type=int, default=3, help="turns of each (default: 3)")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="default: 1 2")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the Markdown here")
+    parser.set_defaults(history=HISTORY)
 
 
 def finish_lines(
@@ -235,7 +236,7 @@ def finish_lines(
     ratios = {line.work: line.number for line in lines if line.unit == "×"}
     if ratios:
         reverse = [line.work for line in lines if line.work in ratios and line.at_least]
-        record(title, options.size, ratios, reverse)
+        record(title, options.size, ratios, reverse, options.history)
     if not lines:
         say("Nothing could be measured.")
     sys.exit(bool(options.check and (missed or not lines)))

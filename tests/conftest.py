@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -23,6 +25,7 @@ usual = {
 settings.register_profile("quick", max_examples=20, **usual)
 settings.register_profile("thorough", max_examples=200, **usual)
 settings.register_profile("python", max_examples=2, **usual)
+ROOT = Path(__file__).parents[1]
 RUNS_PYTHON = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 RUNS_ALL = os.environ.get("FEATUREWRIGHT_TESTS") == "all"
 settings.load_profile("python" if RUNS_PYTHON else "thorough" if RUNS_ALL else "quick")
@@ -59,10 +62,23 @@ def _own_registered_operators(monkeypatch):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_compiled_code_in_the_working_directory():
-    """Compiled code belongs beside the sources, or where the user says."""
+def _checkout_as_it_was(request):
+    """The whole suite changes no file of the repository: tests write to folders of their own."""
+    # Someone who runs a few files may be editing others.
+    whole = request.config.args == request.config.getini("testpaths")
+    before = _changes() if whole else ""
     yield
+    assert not whole or _changes() == before
+    # Compiled code, which git ignores, belongs beside the sources, or where the user says.
     assert not list(Path.cwd().glob("*.nb[ci]"))
+
+
+def _changes() -> str:
+    """Return what differs from the commit; nothing in an archive without git."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        return ""
+    commands = (["git", "status", "--porcelain"], ["git", "diff", "HEAD"])
+    return "".join(subprocess.check_output(command, cwd=ROOT, text=True) for command in commands)
 
 
 @pytest.fixture

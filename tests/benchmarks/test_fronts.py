@@ -57,10 +57,13 @@ def test_a_bar_that_is_missed(tmp_path):
     from speed import Line, finish_lines
 
     lines = [Line("slow", "2 s", "1 s", 2.0, 1.0), Line("many", "", "", 9.0, 8.0, at_least=True)]
-    options = argparse.Namespace(write=tmp_path / "s.md", size="full", full=True, check=True)
+    options = argparse.Namespace(
+        write=tmp_path / "s.md", history=tmp_path / "h.jsonl", size="full", full=True, check=True
+    )
     with pytest.raises(SystemExit) as left:
         finish_lines("Title", "Words.", lines, options)
     assert left.value.code == 1
+    assert '"ratios": {"slow": 2.0, "many": 9.0}' in options.history.read_text()
     text = (tmp_path / "s.md").read_text()
     assert "1 of 2 bars hold." in text
     assert "- Missed: slow." in text

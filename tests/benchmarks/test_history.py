@@ -9,7 +9,7 @@ import history
 
 def test_every_run_is_a_line(tmp_path):
     path = tmp_path / "history.jsonl"
-    history.record("speed", "quick", {"fit": 0.123456}, path=path)
+    history.record("speed", "quick", {"fit": 0.123456}, [], path)
     history.record("speed", "full", {"fit": 0.2}, ["fit"], path)
     first, second = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     assert first["ratios"] == {"fit": 0.1235}
