@@ -55,6 +55,7 @@ ORACLES := $(addprefix tests/engine/test_,criteria.py sums.py random.py grammar.
 test-all: ## Run all tests, the long ones too, as before a release
 	@$(TOGETHER) $(STAMPS)/test browser
 	@$(MAKE) --no-print-directory $(STAMPS)/spark
+	@$(MAKE) --no-print-directory $(STAMPS)/test-backends || echo "Ray or joblib-spark cannot be had here: their tests are skipped."
 	$(BIN)/featurewright compile --quiet
 	FEATUREWRIGHT_TESTS=all $(BIN)/python -m pytest $(IN_TWO)
 	FEATUREWRIGHT_COMPILER=numba $(BIN)/python -m pytest $(IN_TWO) tests/engine

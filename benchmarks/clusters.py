@@ -12,10 +12,13 @@ import os
 import pickle
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import dask
 import dask.dataframe as dd
 import joblib
@@ -29,18 +32,46 @@ from runner import markdown_table, say
 
 from featurewright import AutoFeatures, ConstructiveForestClassifier
 from featurewright.distributed import fit, warm_up
+from featurewright.estimators.units import chosen_backend, run_units
 
 WORKERS = 2
 LINK = 1.25e9  # bytes per second of a network of ten gigabits
 LIMIT = 2_000_000_000  # bytes of memory of a worker that reads the large table
 PART_ROWS = 250_000
 N_WORKERS = (1, 2, 4, 8, 16, 32, 64)
+LEAST_TASKS, TASKS_PER_WORKER = 64, 4  # as `featurewright.estimators.units` cuts a forest
+STAGES = ("write", "search", "transform", "predict")  # of the large table
+N_EMPTY = 500  # units that do nothing
 
 
 def cpu_seconds() -> float:
     """Return the processor time that this process has used."""
     times = psutil.Process().cpu_times()
     return times.user + times.system
+
+
+def task_seconds() -> float:
+    """Return the processor time of the threads of this worker that compute units."""
+    units = {t.native_id for t in threading.enumerate() if "Dask-Default-Threads" in t.name}
+    threads = psutil.Process().threads()
+    return sum(own.user_time + own.system_time for own in threads if own.id in units)
+
+
+def event_seconds() -> float:
+    """Return the processor time of the thread of this process that runs Dask's events."""
+    loops = {t.native_id for t in threading.enumerate() if t.name == "IO loop"}
+    threads = psutil.Process().threads()
+    return sum(own.user_time + own.system_time for own in threads if own.id in loops)
+
+
+def seconds_by_action(stream: list[Any]) -> dict[str, float]:
+    """Return the seconds that workers spent on each kind of action, as Dask's report has them."""
+    found: dict[str, float] = {}
+    for task in stream:
+        for part in task["startstops"]:
+            seconds = part["stop"] - part["start"]
+            found[part["action"]] = found.get(part["action"], 0.0) + seconds
+    return found
 
 
 def cluster(memory: str | int = "auto") -> LocalCluster:
@@ -51,43 +82,69 @@ def cluster(memory: str | int = "auto") -> LocalCluster:
 def overhead(rows: int, columns: int, trees: int, turns: int) -> dict[str, Any]:
     """Grow a forest in threads and in worker processes, in turns."""
     X, y = synthetic(rows, columns)
-    found: dict[str, list[float]] = {"threads": [], "processes": [], "threads cpu": []}
-    found |= {"processes cpu": [], "compute": [], "n_tasks": []}
+    names = ("threads", "processes", "threads cpu", "units cpu", "workers cpu", "client cpu")
+    found: dict[str, list[float]] = {
+        name: [] for name in (*names, "idle cpu", "idle client", "n_tasks")
+    }
+    actions: list[dict[str, float]] = []
     own = {"search": None, "random_state": 0, "n_jobs": WORKERS}
     probabilities = {}
     with cluster() as local, Client(local) as client:
         warm_up(client)
+
+        def total(measure: Callable[[], float]) -> float:
+            return sum(client.run(measure).values())
+
         for _ in range(turns):
-            began, cpu = time.perf_counter(), cpu_seconds()
+            idle, cpu, events = total(cpu_seconds), cpu_seconds(), event_seconds()
+            began = time.perf_counter()
             model = ConstructiveForestClassifier(trees, **own).fit(X, y)
             found["threads"].append(time.perf_counter() - began)
-            found["threads cpu"].append(cpu_seconds() - cpu)
+            found["idle client"].append((event_seconds() - events) / found["threads"][-1])
+            found["threads cpu"].append(cpu_seconds() - cpu - event_seconds() + events)
+            found["idle cpu"].append((total(cpu_seconds) - idle) / found["threads"][-1])
             probabilities["threads"] = model.predict_proba(X[:1000])
-            before = sum(client.run(cpu_seconds).values()) + cpu_seconds()
+            units, workers, cpu = total(task_seconds), total(cpu_seconds), cpu_seconds()
             began = time.perf_counter()
             with joblib.parallel_config("dask"), get_task_stream(client) as stream:
                 model = ConstructiveForestClassifier(trees, **own).fit(X, y)
             found["processes"].append(time.perf_counter() - began)
-            found["processes cpu"].append(
-                sum(client.run(cpu_seconds).values()) + cpu_seconds() - before
-            )
+            found["client cpu"].append(cpu_seconds() - cpu)
+            found["workers cpu"].append(total(cpu_seconds) - workers)
+            found["units cpu"].append(total(task_seconds) - units)
             probabilities["processes"] = model.predict_proba(X[:1000])
-            work = [
-                part["stop"] - part["start"]
-                for task in stream.data
-                for part in task["startstops"]
-                if part["action"] == "compute"
-            ]
-            found["compute"].append(sum(work))
-            found["n_tasks"].append(len(stream.data))
+            grown = [task for task in stream.data if "_hold" not in task["key"]]
+            actions.append(seconds_by_action(grown))
+            found["n_tasks"].append(len(grown))
+        per_task = seconds_per_task(client)
     best = {name: float(np.median(values)) for name, values in found.items()}
-    same = np.array_equal(*probabilities.values())
+    kinds = sorted({kind for one in actions for kind in one})
+    done = {kind: float(np.median([one.get(kind, 0.0) for one in actions])) for kind in kinds}
     return best | {
-        "same": same,
+        "processes cpu": best["workers cpu"] + best["client cpu"],
+        "actions": done,
+        "compute": done["compute"],
+        "per task": per_task,
+        "same": np.array_equal(*probabilities.values()),
         "table bytes": float(X.astype(np.float32).nbytes),
         "model bytes": float(len(pickle.dumps(model.forest_))),
         "shape": [rows, columns, trees],
     }
+
+
+def nothing(shared: None, unit: int, seconds: float | None) -> int:
+    """Return a unit as it is."""
+    return unit
+
+
+def seconds_per_task(client: Client) -> float:
+    """Return the processor time of the client and the scheduler for a unit that does nothing."""
+    with joblib.parallel_config("dask"):
+        backend = chosen_backend()
+        assert backend is not None
+        cpu = cpu_seconds()
+        run_units(backend, nothing, None, range(N_EMPTY), what="empty unit")
+        return (cpu_seconds() - cpu) / N_EMPTY
 
 
 def write_parts(folder: Path, rows: int) -> int:
@@ -96,8 +153,11 @@ def write_parts(folder: Path, rows: int) -> int:
     size = 0
     for number, first in enumerate(range(0, rows, PART_ROWS)):
         n = min(PART_ROWS, rows - first)
-        part = pd.DataFrame(rng.normal(size=(n, 19)), columns=[f"x{k}" for k in range(19)])
+        part = pd.DataFrame(rng.normal(size=(n, 17)), columns=[f"x{k}" for k in range(17)])
         part["shop"] = rng.choice(["north", "south", "east", "west"], n)
+        for name, n_levels in (("city", 200), ("street", 800)):
+            labels = np.array([f"{name} number {k:06d} of all" for k in range(n_levels)])
+            part[name] = labels[rng.integers(0, n_levels, n)]
         noise = rng.normal(size=n)
         part["y"] = part["x0"] * part["x1"] + part["x2"] + (part["shop"] == "east") + noise
         part.to_parquet(folder / f"part-{number:04d}.parquet")
@@ -112,50 +172,86 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
 
 
-def large(rows: int, folder: Path) -> dict[str, Any]:
-    """Search, transform and predict on a table that the workers cannot hold together."""
-    source, out = folder / "table", folder / "features"
-    source.mkdir()
-    found: dict[str, Any] = {"rows": rows}
-    say(f"writing {rows:,} rows")
-    found["bytes"] = write_parts(source, rows)
-    with cluster(LIMIT) as local, Client(local) as client:
-        warm_up(client)
-        table = dd.read_parquet(source)
-        y = table["y"]
-        X = table.drop(columns="y")
-        began = time.perf_counter()
-        model = fit(AutoFeatures(effort="quick", random_state=0), X, y, max_rows=20_000)
-        found["search"] = time.perf_counter() - began
-        found["held out"] = dict(model.drawn_.held_out)
-        say(f"search: {found['search']:.0f} s, {found['held out']}")
-        began = time.perf_counter()
-        model.transform(X).to_parquet(out)
-        found["transform"] = time.perf_counter() - began
-        say(f"transform: {found['transform']:.0f} s")
-        began = time.perf_counter()
-        found["mean prediction"] = float(model.predict(X).mean().compute())
-        found["predict"] = time.perf_counter() - began
-        say(f"predict: {found['predict']:.0f} s")
-        found["peak"] = max(client.run(peak_memory).values())
+def watched(client: Client, name: str, found: dict[str, Any], began: float) -> None:
+    """Note the time of a stage and the most memory that a worker has had so far."""
+    found[name] = time.perf_counter() - began
+    found["peak"] = max(found.get("peak", 0.0), *client.run(peak_memory).values())
+    say(f"{name}: {found[name]:.0f} s, {found['peak'] / 1e9:.2f} GB")
+
+
+def search_large(folder: Path, found: dict[str, Any], client: Client) -> None:
+    """Search on a sample of the table in parts, and keep the model."""
+    table = dd.read_parquet(folder / "table")
+    began = time.perf_counter()
+    X, y = table.drop(columns="y"), table["y"]
+    model = fit(AutoFeatures(effort="quick", random_state=0), X, y, max_rows=20_000)
+    watched(client, "search", found, began)
+    drawn = model.drawn_
+    found["held out"] = dict(drawn.held_out)
+    found["whole"] = [drawn.levels, drawn.medians]
+    (folder / "model.pickle").write_bytes(cloudpickle.dumps(model))
+
+
+def transform_large(folder: Path, found: dict[str, Any], client: Client) -> None:
+    """Transform the table in parts to Parquet."""
+    model, X, out = *kept(folder), folder / "features"
+    began = time.perf_counter()
+    model.transform(X).to_parquet(out)
+    watched(client, "transform", found, began)
     found["written rows"] = int(dd.read_parquet(out).shape[0].compute())
+
+
+def predict_large(folder: Path, found: dict[str, Any], client: Client) -> None:
+    """Predict all rows of the table in parts."""
+    model, X = kept(folder)
+    began = time.perf_counter()
+    found["mean prediction"] = float(model.predict(X).mean().compute())
+    watched(client, "predict", found, began)
+
+
+def kept(folder: Path) -> tuple[Any, Any]:
+    """Return the model that was kept, and the table in parts without its target."""
+    model = pickle.loads((folder / "model.pickle").read_bytes())
+    return model, dd.read_parquet(folder / "table").drop(columns="y")
+
+
+def large(rows: int, folder: Path, stages: Sequence[str], found: dict[str, Any]) -> dict[str, Any]:
+    """Search, transform and predict on a table that the workers cannot hold together."""
+    source = folder / "table"
+    if "write" in stages:
+        source.mkdir(parents=True)
+        say(f"writing {rows:,} rows")
+        found = {"rows": rows, "bytes": write_parts(source, rows)}
+    runs = {"search": search_large, "transform": transform_large, "predict": predict_large}
+    for name, run in runs.items():
+        if name in stages:
+            with cluster(LIMIT) as local, Client(local) as client:
+                warm_up(client)
+                run(folder, found, client)
     return found
 
 
 def cost(one: dict[str, Any], n_workers: int) -> dict[str, float]:
-    """Return the seconds that the forest would take on some workers, by the measured parts."""
-    serial = max(0.0, one["processes"] - one["compute"] / WORKERS)
+    """Return the seconds that the forest would take on some idle workers, by the measured parts.
+
+    They are seconds of processors, which a busy machine changes less than those of the clock.
+    """
+    watch = one["idle client"] * one["processes"]
+    serial = max(0.0, one["client cpu"] - watch - one["per task"] * one["n_tasks"])
+    n_tasks = min(one["shape"][2], max(LEAST_TASKS, TASKS_PER_WORKER * n_workers))
+    scheduling = one["per task"] * n_tasks
     sending = one["table bytes"] / LINK * (1 + np.log2(n_workers))  # each copy makes another
     receiving = one["model bytes"] / LINK
-    work = one["compute"] / n_workers
-    total = serial + sending + receiving + work
-    whole = serial + one["table bytes"] / LINK + receiving + one["compute"]
+    # The last tasks: whole ones for some workers, none for others.
+    work = one["units cpu"] / n_tasks * np.ceil(n_tasks / n_workers)
+    total = serial + scheduling + sending + receiving + work
     return {
         "serial": serial,
-        "sending": sending,
+        "scheduling": scheduling,
+        "sending": sending + receiving,
         "work": work,
         "total": total,
-        "speed-up": whole / total,
+        "speed-up": one["threads cpu"] / total,
     }
 
 
@@ -182,7 +278,17 @@ def page(found: dict[str, Any]) -> str:
         lines = [
             ["two threads", f"{one['threads']:.1f} s", f"{one['threads cpu']:.1f} s"],
             ["two worker processes", f"{one['processes']:.1f} s", f"{one['processes cpu']:.1f} s"],
+            ["of these, growing trees", "", f"{one['units cpu']:.1f} s"],
+            [
+                "Dask in the workers: events, results, sampling",
+                "",
+                f"{one['workers cpu'] - one['units cpu']:.1f} s",
+            ],
+            ["client and scheduler", "", f"{one['client cpu']:.1f} s"],
         ]
+        watch = one["idle cpu"] + one["idle client"]
+        watching = watch * one["processes"]
+        rest = one["processes cpu"] - watching
         text += [
             "## Overhead",
             "",
@@ -195,24 +301,34 @@ def page(found: dict[str, Any]) -> str:
             "",
             told(one),
             "",
-            f"- Tasks: {one['n_tasks']:.0f}; workers computed for {one['compute']:.1f} s and were "
-            f"idle for {100 * idle:.0f} % of their time.",
+            f"A cluster that has nothing to do takes {100 * watch:.1f} % of a core for its own "
+            f"watch, {watching:.1f} s in the time that the fit on it took; that time, and so this "
+            "part, grows on a machine that others use, too. Without it the processes take "
+            f"{rest / one['threads cpu']:.2f} times the processor time of the threads.",
+            "",
+            f"- Tasks: {one['n_tasks']:.0f}; idle for {100 * idle:.0f} % of the workers' time.",
+            "- Seconds of the workers by action, as in Dask's performance report: "
+            + ", ".join(f"{kind} {took:.2f}" for kind, took in one["actions"].items())
+            + ".",
             f"- Sent to each worker: {one['table bytes'] / 1e6:.0f} MB; results: "
             f"{one['model bytes'] / 1e6:.0f} MB in all.",
             "",
             "## A cost model",
             "",
-            "What is serial (reading the table, planning, joining trees, listing features), what "
-            "is sent and what is divided, from the row above; a network of ten gigabits, over "
-            "which each worker that has the table passes it on. The figures beyond two workers "
-            "are computed, not measured.",
+            "Processor time, from the rows above: what is serial (reading the table, planning, "
+            "joining trees, listing features), what a task costs the scheduler and the client "
+            f"({1000 * one['per task']:.1f} ms, over {N_EMPTY} empty ones; {LEAST_TASKS} tasks, or "
+            f"{TASKS_PER_WORKER} for each worker), and what is divided. A network of ten gigabits "
+            "is assumed, over which each worker that has the table passes it on. All figures are "
+            "computed; speed-up is against one thread without a cluster.",
             "",
             markdown_table(
-                ["workers", "serial", "sending the table", "growing", "together", "speed-up"],
+                ["workers", "serial", "tasks", "bytes", "growing", "together", "speed-up"],
                 [
                     [
                         str(n),
                         f"{c['serial']:.1f} s",
+                        f"{c['scheduling']:.2f} s",
                         f"{c['sending']:.2f} s",
                         f"{c['work']:.1f} s",
                         f"{c['total']:.1f} s",
@@ -235,10 +351,16 @@ def page(found: dict[str, Any]) -> str:
             "may hold together. `AutoFeatures(effort="
             '"quick")` searches a sample of 20,000 rows, and is scored on '
             f"{proof['n_rows']:,.0f} rows of other parts: {proof['score']:.4f}, original columns "
-            f"{proof['baseline']:.4f}.",
+            f"{proof['baseline']:.4f}. Its levels are those of {one['whole'][0]}, its fills, "
+            f"ranges and shares of levels those of {one['whole'][1]}.",
             "",
             markdown_table(
-                ["search", "transform to Parquet", "predict", "peak memory of a worker"],
+                [
+                    "search and statistics",
+                    "transform to Parquet",
+                    "predict",
+                    "peak memory of a worker",
+                ],
                 [
                     [
                         f"{one['search']:.0f} s",
@@ -265,6 +387,10 @@ def main() -> None:
         "--only", choices=("overhead", "large", "page"), help="a part, or kept figures"
     )
     parser.add_argument("--rows", type=int, help="of the large table")
+    parser.add_argument(
+        "--stages", nargs="+", choices=STAGES, default=STAGES, help="of the large table"
+    )
+    parser.add_argument("--folder", type=Path, help="for the large table; it is not deleted")
     parser.add_argument("--turns", type=int, help="of the forest")
     parser.add_argument("--keep", type=Path, help="keep figures here, and use those kept")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the Markdown here")
@@ -278,8 +404,10 @@ def main() -> None:
     if options.only in (None, "overhead"):
         found["overhead"] = overhead(*shape, options.turns) | circumstances()
     if options.only in (None, "large"):
-        with tempfile.TemporaryDirectory() as folder:
-            found["large"] = large(options.rows, Path(folder)) | circumstances()
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = options.folder or Path(scratch)
+            done = large(options.rows, folder, options.stages, found.get("large", {}))
+            found["large"] = done | circumstances()
     if options.keep is not None:
         options.keep.write_text(json.dumps(found))
     text = page(found)

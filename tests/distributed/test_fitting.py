@@ -220,7 +220,7 @@ def test_a_search_says_that_it_was_proved_on_later_rows(frame):
     model = AutoFeatures(effort="quick", methods="batch", as_of="day", random_state=0)
     fit(model, X, lazy(table, 4)["number"], max_rows=400)
     assert model.drawn_.held_out_is_later
-    assert model.drawn_.levels == model.drawn_.medians == "sample"
+    assert model.drawn_.levels == model.drawn_.medians == "all rows"
     assert model.drawn_.held_out["score"] > model.drawn_.held_out["baseline"] + 0.1
 
 

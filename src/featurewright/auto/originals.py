@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,27 @@ class Originals:
     def categories(self) -> list[int]:
         """Positions of the columns of codes, which are no numbers."""
         return [place for place, (kind, _, _) in enumerate(self.steps) if kind == "code"]
+
+    @property
+    def numbers(self) -> list[int]:
+        """Positions in the encoded table of the columns of numbers and booleans."""
+        return [at for kind, at, _ in self.steps if kind == "number"]
+
+    def with_fills(self, schema: Schema, medians: Matrix) -> Originals:
+        """Return them with other fills of `numbers`; NaN leaves a fill as it is."""
+        own = dict(zip(self.numbers, medians.tolist(), strict=True))
+        steps = []
+        for kind, at, value in self.steps:
+            fill = value
+            if kind == "number" and not np.isnan(own[at]):
+                boolean = schema.domains[at] == Domain.BOOLEAN
+                fill = float(own[at] > 0.5) if boolean else own[at]
+            steps.append((kind, at, fill))
+        return replace(self, steps=tuple(steps))
+
+    def with_shares(self, shares: dict[int, Matrix]) -> Originals:
+        """Return them with other shares of levels, by position of the category."""
+        return replace(self, frequencies={**self.frequencies, **shares})
 
     def compute(self, matrix: Matrix) -> Matrix:
         """Return the columns of encoded rows."""

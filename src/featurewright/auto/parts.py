@@ -21,6 +21,8 @@ from featurewright.tables import EncodedTable
 Matrix = NDArray[np.float64]
 
 _TAIL = 0.01  # the usual range of a column lies between this quantile and one minus it
+RANGE_LEVELS = (_TAIL, 0.5, 1.0 - _TAIL)
+"""The quantiles that fills and ranges are learned from."""
 _SPANS = 1.0  # values are clipped this many usual ranges beyond it, or where the values end
 _MAX_RANGE_ROWS = 20_000  # rows from which fills and ranges are learned, about
 _BLOCK_ROWS = 100_000  # rows whose columns are computed at a time
@@ -122,6 +124,23 @@ class Part:
         if not self.features:
             return np.zeros(len(self.names))
         return np.mean(~np.isfinite(self._raw(_some_rows(table))), axis=0)
+
+    def raw(self, table: EncodedTable) -> Matrix:
+        """Return the columns of some rows as they come; undefined is NaN."""
+        return self._raw(table)
+
+    def with_quantiles(self, quantiles: Matrix, lowest: Matrix, highest: Matrix) -> Part:
+        """Return a part whose fills and ranges are those of a larger table.
+
+        Columns that are nowhere defined there keep theirs, and so do indicators.
+        """
+        if KINDS[self.kind].is_indicator:
+            return self
+        found = range_of(quantiles, lowest, highest)
+        given = (self.fill, self.low, self.high)
+        known = ~np.isnan(quantiles).any(axis=0)
+        fill, low, high = (np.where(known, new, old) for new, old in zip(found, given, strict=True))
+        return replace(self, fill=fill, low=low, high=high)
 
     def take(self, chosen: Any) -> Part:
         """Return a part with some of the columns, in the order asked for."""
@@ -337,18 +356,33 @@ def _learn_ranges(values: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     """
     values[~np.isfinite(values)] = np.nan
     known = ~np.isnan(values).all(axis=0)
-    fill, low, high = np.zeros((3, values.shape[1]))
+    ranges = np.zeros((3, values.shape[1]))
     if known.any():
         found = values[:, known]
-        first, middle, last = _quantiles(found, [_TAIL, 0.5, 1.0 - _TAIL])
-        span = _SPANS * (last - first)
-        # Rare indicators have no usual range: all of their values are in the tails.
-        narrow = span == 0
+        quantiles = _quantiles(found, RANGE_LEVELS)
         lowest, highest = np.nanmin(found, axis=0), np.nanmax(found, axis=0)
-        fill[known] = middle
-        low[known] = np.where(narrow, lowest, np.maximum(lowest, first - span))
-        high[known] = np.where(narrow, highest, np.minimum(highest, last + span))
+        ranges[:, known] = range_of(quantiles, lowest, highest)
+    fill, low, high = ranges
     return fill, low, high
+
+
+def range_of(quantiles: Matrix, lowest: Matrix, highest: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """Return what replaces undefined values, and the range that values are clipped to.
+
+    Parameters
+    ----------
+    quantiles : ndarray of shape (3, n_columns)
+        Those of `RANGE_LEVELS`.
+    lowest, highest : ndarray of shape (n_columns,)
+        The extremes.
+    """
+    first, middle, last = quantiles
+    span = _SPANS * (last - first)
+    # Rare indicators have no usual range: all of their values are in the tails.
+    narrow = span == 0
+    low = np.where(narrow, lowest, np.maximum(lowest, first - span))
+    high = np.where(narrow, highest, np.minimum(highest, last + span))
+    return middle, low, high
 
 
 def _quantiles(columns: Matrix, levels: Sequence[float]) -> Matrix:

@@ -25,6 +25,7 @@ from featurewright.tables import (
     encode,
     fit_table,
     learn_schema,
+    with_known_levels,
 )
 from featurewright.tables.dates import (
     DAY,
@@ -194,6 +195,7 @@ def learn_reader(
     ]
     is_plain = [place for place, kind in enumerate(kinds) if kind is None]
     whole = _learn_plain(frame, is_plain, names)
+    whole = with_known_levels(whole, estimator)
     matrix = _read_plain(frame, is_plain, whole)
     left_out = {
         names[place]: reason

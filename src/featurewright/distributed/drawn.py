@@ -33,9 +33,12 @@ class Drawn:
         Whether these rows are later than all that were drawn, as they are with `as_of` or a
         history.
     levels : {"sample", "all rows"}
-        Which rows the levels of categories are those of. A level that is unknown is missing.
-    medians : "sample"
-        Medians, ranges, and statistics of groups and targets are those of drawn rows.
+        Which rows the levels of categories are those of; "sample" where a column has more than
+        10,000. A level that is unknown is missing.
+    medians : {"sample", "all rows"}
+        Which rows the constants for undefined values, the ranges that values are clipped to and the
+        shares of levels are those of: medians and quantiles of all rows, in single precision.
+        Statistics of groups and targets are those of drawn rows.
     """
 
     n_rows: int

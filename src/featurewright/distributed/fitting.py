@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +23,7 @@ from featurewright.distributed.rows import (
     group_chances,
     join_rows,
 )
+from featurewright.distributed.statistics import LevelCounts, count_levels, learn_statistics
 from featurewright.distributed.units import compute_all
 from featurewright.engine.forest import Forest
 from featurewright.estimators.ensembles import GrownEnsemble
@@ -88,13 +91,34 @@ def fit(
     seed = int(check_random_state(model.random_state).randint(np.iinfo(np.int32).max))
     if _grows_a_forest(model):
         return _fit_forest(model, partitions, seed, max_rows)
+    counts = count_levels(partitions)
     if isinstance(model, AutoFeatures):
-        return _fit_search(model, partitions, seed, max_rows)
+        return _fit_search(model, partitions, counts, seed, max_rows)
     numbers, by = draw_rows(partitions, seed, max_rows)
     rows = partitions.rows(numbers)
-    model.fit(rows.X, rows.y, **rows.arguments())
-    model.drawn_ = Drawn(len(partitions), len(numbers), by)
+    with _told(model, counts):
+        model.fit(rows.X, rows.y, **rows.arguments())
+    settled = learn_statistics(model, partitions, counts)
+    model.drawn_ = Drawn(len(partitions), len(numbers), by, **_whole(counts, settled))
     return model
+
+
+@contextmanager
+def _told(model: Any, counts: LevelCounts) -> Iterator[None]:
+    """Tell an estimator of the levels that a sample may not have, for its fit."""
+    model._known_levels = counts.levels()
+    try:
+        yield
+    finally:
+        del model._known_levels
+
+
+def _whole(counts: LevelCounts, settled: bool) -> dict[str, Any]:
+    """Return which statistics are those of all rows, for `Drawn`."""
+    return {
+        "levels": "all rows" if None not in counts.counts.values() else "sample",
+        "medians": "all rows" if settled else "sample",
+    }
 
 
 def _grows_a_forest(model: Any) -> bool:
@@ -312,7 +336,8 @@ def _fit_forest(model: Any, partitions: Partitions, seed: int, max_rows: int) ->
         model.fit(table.X, table.y, sample_weight=weights)
     finally:
         del model._grown_elsewhere
-    model.drawn_ = Drawn(n_rows, n_draws, "trees", levels="all rows")
+    settled = learn_statistics(model, partitions, LevelCounts({}))
+    model.drawn_ = Drawn(n_rows, n_draws, "trees", **_whole(LevelCounts({}), settled))
     return model
 
 
@@ -418,13 +443,17 @@ def _grow_block(
 # Searches ---------------------------------------------------------------------------------------
 
 
-def _fit_search(model: Any, partitions: Partitions, seed: int, max_rows: int) -> Any:
+def _fit_search(
+    model: Any, partitions: Partitions, counts: LevelCounts, seed: int, max_rows: int
+) -> Any:
     """Search on a sample, and score the choice on parts of the collection it has not seen."""
     seen, held_out = search_sides(model, partitions, seed)
     numbers, by = draw_rows(partitions, seed, max_rows, seen)
     others, _ = draw_rows(partitions, seed, max_rows, held_out)
     rows, unseen = partitions.rows(numbers), partitions.rows(others)
-    model.fit(rows.X, rows.y, **rows.arguments())
+    with _told(model, counts):
+        model.fit(rows.X, rows.y, **rows.arguments())
+    settled = learn_statistics(model, partitions, counts)
     proof = None
     if hasattr(model, "model_"):
         plain = model.limit(0, rows.X, rows.y, sample_weight=rows.sample_weight)
@@ -434,5 +463,6 @@ def _fit_search(model: Any, partitions: Partitions, seed: int, max_rows: int) ->
             "baseline": plain.score(unseen.X, unseen.y),
         }
     later = seen.latest is not None
-    model.drawn_ = Drawn(len(partitions), len(numbers), by, proof, held_out_is_later=later)
+    whole = _whole(counts, settled)
+    model.drawn_ = Drawn(len(partitions), len(numbers), by, proof, held_out_is_later=later, **whole)
     return model

@@ -21,6 +21,7 @@ import pandas as pd
 from featurewright.distributed.drawn import Numbers, row_chances
 from featurewright.distributed.units import compute_all
 
+_FAN_IN = 8  # results that are merged at a time
 _PREFIX = "featurewright: "  # of columns that are joined to a table for a while
 
 
@@ -80,6 +81,20 @@ class Partitions:
             for k, columns in enumerate(self.columns)
         ]
         return compute_all(calls, "partition", lambda done: None)
+
+    def reduce(self, function: Any, merge: Any, *settings: Any) -> Any:
+        """Return what is merged from a function's results for all partitions, in a tree.
+
+        `merge` takes a list of results and returns one.
+        """
+        call, join = (dask.delayed(own, traverse=False) for own in (function, merge))
+        parts = [
+            call(columns, int(self.first[k]), *settings) for k, columns in enumerate(self.columns)
+        ]
+        while True:
+            parts = [join(parts[k : k + _FAN_IN]) for k in range(0, len(parts), _FAN_IN)]
+            if len(parts) == 1:
+                return compute_all(parts, "partition", lambda done: None)[0]
 
     def pieces(self, numbers: Numbers) -> list[Any]:
         """Return the partitions' shares of some rows, by sorted numbers; not computed yet."""

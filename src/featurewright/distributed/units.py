@@ -152,6 +152,7 @@ class _Run:
         self.sent: dict[Future, int] = {}
         self.n_restarts = 0
         self.last_seen = time.monotonic()  # of a worker
+        self.n_threads, self.next_count = 1, 0.0  # asking costs as much as sending a unit
 
     def begin(self) -> None:
         """Send the first units."""
@@ -180,8 +181,10 @@ class _Run:
 
     def _send(self) -> None:
         """Send the next units."""
-        n_threads = sum(self.client.nthreads().values()) if self.waiting else 0
-        limit = _UNITS_PER_THREAD * max(1, n_threads)
+        if self.waiting and time.monotonic() >= self.next_count:
+            self.n_threads = max(1, sum(self.client.nthreads().values()))
+            self.next_count = time.monotonic() + _POLL_SECONDS
+        limit = _UNITS_PER_THREAD * self.n_threads
         while self.waiting and len(self.sent) < limit:
             if self.halt.time_is_up and (self.sent or self.done):
                 self.waiting.clear()

@@ -124,6 +124,24 @@ class ConstructiveLearner(DeclaredParameters, TransformerMixin, BaseEstimator):
         # By position: originals first, then features.
         self._fill = fill
 
+    def _quantile_levels(self) -> tuple[float, ...]:
+        """Return the quantiles of a larger table that constants are learned from."""
+        return (0.5,)
+
+    def _unfilled(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the original columns and all features of some rows; undefined values are NaN."""
+        matrix = apply_table(self, self._schema, X, dtype=np.float64, order="C")
+        return self._evaluate([*self._originals(), *self.features_], matrix)
+
+    def _take_quantiles(
+        self,
+        quantiles: npt.NDArray[np.float64],
+        lowest: npt.NDArray[np.float64],
+        highest: npt.NDArray[np.float64],
+    ) -> None:
+        """Set the constants for undefined values to medians of a larger table."""
+        self._fill = np.where(np.isnan(quantiles[0]), 0.0, quantiles[0])
+
     def _originals(self) -> list[Feature]:
         """Return the original columns as features."""
         schema = self._schema

@@ -23,8 +23,9 @@ Result = TypeVar("Result")
 Compute = Callable[[Any, Unit, float | None], Result]
 OnDone = Callable[[int], None]
 
-# Blocks of trees: enough of them to keep workers busy that come late or are slower.
-_LEAST_BLOCKS = 32
+# Blocks of trees: enough of them to keep workers busy that come late or are slower, and to leave
+# none idle for long while others grow the last ones.
+_LEAST_BLOCKS = 64
 _BLOCKS_PER_WORKER = 4
 
 

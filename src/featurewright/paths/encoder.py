@@ -287,6 +287,10 @@ class ForestPathEncoder(GrownEnsemble):
     ) -> None:
         keep_arguments(self, locals())
 
+    def _quantile_levels(self) -> tuple[float, ...]:
+        """Return no quantile: columns are leaves and nodes, which are never undefined."""
+        return ()
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Grow the trees.
 

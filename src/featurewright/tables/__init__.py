@@ -7,6 +7,7 @@ from featurewright.tables.read import (
     encode,
     fit_table,
     learn_schema,
+    with_known_levels,
 )
 from featurewright.tables.schema import (
     MAX_LABEL,
@@ -57,4 +58,5 @@ __all__ = [
     "read_classes",
     "read_numbers",
     "read_sparse",
+    "with_known_levels",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -25,7 +25,7 @@ from featurewright.tables.columns import (
     learn_column,
     out_of_range,
 )
-from featurewright.tables.schema import EncodedTable, Schema, generated_names
+from featurewright.tables.schema import EncodedTable, Levels, Schema, generated_names
 
 Matrix = NDArray[np.floating]
 Order = Literal["C", "F"]
@@ -157,9 +157,36 @@ def fit_table(
     schema = _frame_schema(frame)
     if warns_of_text:
         _warn_of_text(schema, len(frame))
+    schema = with_known_levels(schema, estimator)
     if joint_levels:
         schema = _share_levels(schema)
     return _read_frame(frame, schema, np.dtype(dtype), order), schema
+
+
+def with_known_levels(schema: Schema, estimator: BaseEstimator) -> Schema:
+    """Return a schema with the levels that an estimator was told of before its fit, too.
+
+    Where a table is a sample of a larger one, columns of labels have levels that the sample has
+    not.
+    """
+    known: Mapping[str, Levels] = getattr(estimator, "_known_levels", {})
+    if not known:
+        return schema
+    levels = tuple(
+        own if own is None else _join_levels([own, known.get(name, ())])
+        for name, own in zip(schema.names, schema.levels, strict=True)
+    )
+    domains = [
+        Domain.CATEGORY if own else domain
+        for own, domain in zip(levels, schema.domains, strict=True)
+    ]
+    return replace(schema, levels=levels, domains=np.array(domains, np.int8))
+
+
+def _join_levels(parts: Iterable[Levels]) -> Levels:
+    """Return the different levels of some columns, sorted."""
+    keys = {label_key(label) for levels in parts for label in levels}
+    return tuple(label for _, label in sorted(keys))
 
 
 def _warn_of_text(schema: Schema, n_rows: int) -> None:
@@ -418,8 +445,7 @@ def _frame_schema(frame: nw.DataFrame[Any]) -> Schema:
 
 def _share_levels(schema: Schema) -> Schema:
     """Return a schema whose Category columns share one list of levels."""
-    keys = {label_key(label) for levels in schema.levels for label in levels or ()}
-    joint = tuple(label for _, label in sorted(keys))
+    joint = _join_levels(levels or () for levels in schema.levels)
     return replace(
         schema,
         levels=tuple(
