@@ -58,7 +58,8 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         (value, spread, text), ``gain`` and ``gain_error``, ``estimators``, ``methods``,
         ``features``, ``links`` (what the columns over links in these are, in words),
         ``needed_links`` (names of links whose rows are needed), ``columns`` that are not formulas,
-        ``front`` (a point for each number of formulas) with ``path`` (the formulas in that order),
+        ``front`` (a point for each number of formulas) with ``front_measured`` (a sentence) and
+        ``path`` (the formulas in that order),
         ``refused`` (a sentence for each method that looked better), ``left_out``, ``cut_short`` (a
         sentence, or empty) and what was asked: ``task``, ``taken_for``, ``target``, ``score``.
 
@@ -118,6 +119,7 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         "needed_links": needed_links(model),
         "columns": others,
         "front": [_point(point, score) for point in getattr(model, "front_", None) or []],
+        "front_measured": _front_measured(model),
         "path": _path(model),
         "refused": _refused(model, score, methods),
         "left_out": _left_out(model.left_out_),
@@ -235,13 +237,31 @@ def _taken_for(model: Any, y: Any) -> dict[str, Any]:
 
 def _point(point: dict[str, Any], score: Score) -> dict[str, Any]:
     """Describe the choice of some number of formulas; its spread is a standard error."""
-    several = len(point["fold_gains"]) > 1  # one fold says nothing of its error
+    several = len(point["fold_gains"]) > 1  # files of earlier versions have 0 for what is unknown
     return {
         "n_formulas": int(point["n_formulas"]),
         "chosen": bool(point["chosen"]),
         **_amount(score, point["score"], point["score_std"] if several else None),
         **_difference(score, point["gain"], point["gain_std"] if several else None),
     }
+
+
+def _front_measured(model: Any) -> str:
+    """Return a sentence on what the front's scores are means of; "" where there is no front."""
+    points = getattr(model, "front_", None) or []
+    if len(points) < 2:
+        return ""
+    n_folds = len(points[0]["fold_gains"])
+    if n_folds < 2:
+        return "One fold was scored: errors are unknown."
+    told = f"Means of {n_folds} folds; ± is one standard error."
+    base, first = float(model.baseline_score_), float(points[0]["score"])
+    if not np.isclose(base, first, rtol=1e-9, atol=0.0):
+        told += (
+            f" The scores above are from the {len(model.gain_per_fold_)} further folds that "
+            "confirmed the choice, so they differ."
+        )
+    return told
 
 
 def _path(model: Any) -> list[dict[str, Any]]:
@@ -267,8 +287,13 @@ def _found_again(share: Any) -> str:
     return "" if share is None else f"{100 * float(share):.0f}%"
 
 
-def _refused(model: Any, score: Score, methods: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a sentence for each of the few methods that gained clearly more than what was kept."""
+def _refused(
+    model: Any, score: Score, methods: Sequence[dict[str, Any]], n_errors: float = 1.0
+) -> list[str]:
+    """Return a sentence for each of the few methods that gained more than what was kept.
+
+    More by some standard errors: below that it is noise.
+    """
     found = {
         r["method"]: (_known(r["gain"]) or 0.0, _known(r["gain_std"]) or 0.0)
         for r in model.results_
@@ -276,17 +301,16 @@ def _refused(model: Any, score: Score, methods: Sequence[dict[str, Any]]) -> lis
     kept = max(float(model.gain_), found.get(model.best_method_, (0.0, 0.0))[0])
 
     def lead(method: dict[str, Any]) -> float:
-        """Return the gain beyond what was kept, less one standard error: below it is noise."""
+        """Return the gain beyond what was kept, less some standard errors."""
         gain, error = found[method["name"]]
-        return gain - error - kept
+        return gain - n_errors * error - kept
 
-    better = [m for m in methods if not m["is_best"] and lead(m) > 0.0]
+    better = [m for m in methods if not m["is_best"] and m["gain_error_text"] and lead(m) > 0.0]
     better.sort(key=lambda method: -lead(method))
     n_folds = max((method["n_folds"] for method in methods), default=0)
     sentences = []
     for method in better[:_MAX_REFUSED]:
         gain = f"{method['gain_text']} ± {method['gain_error_text']}"
-        gain = gain if method["gain_error_text"] else method["gain_text"]
         folds = f"in {method['n_folds']} of {n_folds} folds"
         looked = f"{method['shown']} gained more {folds} ({gain})"
         if method["reason"]:
@@ -301,7 +325,8 @@ def _refused(model: Any, score: Score, methods: Sequence[dict[str, Any]]) -> lis
 def unexpected(model: Any) -> list[str]:
     """Return what the user of a search should be told unasked, as sentences.
 
-    That nothing could be tried, or that something was refused which gained more.
+    That nothing could be tried, or that something was refused which gained clearly more; what
+    gained a little more is in the summary.
     """
     score = Score(str(model.scoring_))
     methods = [_method(result, score, model.best_method_) for result in model.results_]
@@ -310,7 +335,7 @@ def unexpected(model: Any) -> list[str]:
         reasons = dict.fromkeys(m["reason"] for m in methods if m["reason"])
         why = f" ({'; '.join(reasons)})" if reasons else ""
         told.append(f"No method could be tried{why}: the original columns are kept.")
-    return [*told, *_refused(model, score, methods)]
+    return [*told, *_refused(model, score, methods, CLEAR_ERRORS)]
 
 
 def _one_fold(results: Sequence[dict[str, Any]]) -> bool:

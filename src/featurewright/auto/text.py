@@ -192,22 +192,29 @@ def front_blocks(summary: dict[str, Any], *, python: bool = False) -> Iterator[B
     strong = next((place for place, point in enumerate(points) if point["chosen"]), None)
     titles = ("formulas", f"held-out {name}", "gain", "")
     yield Grid("How many formulas", titles, rows, 4, strong)
-    few = few_formulas(summary)
-    how = f"limit({few}) gives a model with {few}"
-    how = how if python else f"--max-formulas {few} keeps {few} at most"
     if strong is None:
         kept = next((m["shown"] for m in summary["methods"] if m["is_best"]), "something else")
         yield Line(f"What was kept ({kept}) is not one of these.")
-    known = any(point["spread_text"] for point in points)
-    told = "± is one standard error." if known else "One fold was scored: errors are unknown."
-    told += " The gain in the verdict is corrected for choosing among these."
-    yield Line(f"{told} {how}.", "quiet")
+    told = summary["front_measured"]
+    if not summary["verdict"]["keep_original"]:
+        told += " The gain in the verdict is corrected for choosing among these."
+    few = few_formulas(summary)
+    if few is not None:
+        how = f"limit({few}) gives a model with {few}"
+        how = how if python else f"--max-formulas {few} keeps {few} at most"
+        told += f" {how}."
+    yield Line(told, "quiet")
 
 
-def few_formulas(summary: dict[str, Any]) -> int:
-    """Return a small number of formulas that was tried, as an example."""
-    tried = [p["n_formulas"] for p in summary["front"] if 1 <= p["n_formulas"] <= _FEW_FORMULAS]
-    return min(max(tried, default=1), max(1, len(summary["path"])))
+def few_formulas(summary: dict[str, Any]) -> int | None:
+    """Return a number of formulas that is small and less than was kept, as an example.
+
+    None where nothing that was tried is less, or the original columns are kept.
+    """
+    points = summary["front"]
+    most = next((p["n_formulas"] for p in points if p["chosen"]), _FEW_FORMULAS + 1)
+    tried = [p["n_formulas"] for p in points if 1 <= p["n_formulas"] < most]
+    return max((n for n in tried if n <= _FEW_FORMULAS), default=None)
 
 
 def refused_blocks(summary: dict[str, Any]) -> Iterator[Block]:

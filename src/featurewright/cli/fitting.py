@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from featurewright.cli.errors import UserError, did_you_mean
-from featurewright.cli.kinds import NULLS, commas_in_numbers, find_types, nearly_numbers
+from featurewright.cli.kinds import NULLS, commas_in_numbers, find_types
 
 if TYPE_CHECKING:
     from featurewright.auto import AutoFeatures
@@ -73,7 +73,7 @@ def read_table(
         typed = find_types(frame, NULLS if nulls is None else nulls, source.delimiter)
         notices += commas_in_numbers(frame, typed)
         frame = typed
-    return frame, [*notices, *nearly_numbers(frame)]
+    return frame, notices
 
 
 def training_table(

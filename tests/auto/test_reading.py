@@ -1,0 +1,59 @@
+"""Raw tables: which columns are read as what."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+
+from featurewright import AutoFeatures, load, save
+from featurewright.auto.reading import learn_reader
+
+SEARCH = {"methods": "batch", "effort": "quick", "cv": 2, "random_state": 0}
+
+
+def _readings(n_rows=60):
+    """Return a table with a column of numbers as text, in which two cells are none."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(n_rows, 2)), columns=["a", "b"])
+    dirty = frame.assign(b=frame["b"].astype(str))
+    dirty.loc[[7, 9], "b"] = ["n/a", "1.234 EUR"]
+    return frame, dirty
+
+
+def test_numbers_with_cells_that_are_none_are_numbers(caplog, tmp_path):
+    """The cells are missing, and that is said once; the same for later tables and from a file."""
+    frame, dirty = _readings()
+    y = frame["a"] * frame["b"] > 0
+    clean = frame.assign(b=frame["b"].mask([k in (7, 9) for k in range(60)]))
+    expected = AutoFeatures(**SEARCH).fit(clean, y).transform(clean)
+    auto = AutoFeatures(**SEARCH).fit(dirty, y)
+    assert auto.left_out_ == {}
+    assert caplog.text.count("Read as numbers: 'b' (2 of 60 cells, such as '1.234 EUR',") == 1
+    np.testing.assert_array_equal(auto.transform(dirty), expected)
+    save(auto, tmp_path / "auto.fw")
+    again = load(tmp_path / "auto.fw")
+    np.testing.assert_array_equal(again.transform(clean), expected)
+    np.testing.assert_array_equal(again.transform(dirty.astype(object)), expected)
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_number"),
+    [
+        ([f"{k // 2}" for k in range(59)] + ["?"], True),
+        ([k // 2 for k in range(59)] + ["x"], True),
+        (["3", "4", "?"] * 20, False),  # few values are as good as labels
+        ([f"0{k}" for k in range(60)], False),  # codes
+        ([f"{k % 20}" for k in range(60)], False),  # numbers on purpose made labels
+        ([f"{k}.5" for k in range(60)], True),
+        ([f"{k}.5" for k in range(40)] + [f"V{k}" for k in range(20)], False),
+        ([f"{k}.5" for k in range(40)] + ["N/A"] * 20, True),
+    ],
+)
+def test_which_texts_are_numbers(cells, is_number):
+    frame = pd.DataFrame({"a": np.arange(60.0) % 7, "b": pd.Series(cells, dtype=object)})
+    reader, _, _ = learn_reader(BaseEstimator(), frame)
+    assert reader.numbers == (("b",) if is_number else ())
+    categories = frame.assign(b=frame["b"].astype("category"))
+    assert learn_reader(BaseEstimator(), categories)[0].numbers == ()
