@@ -234,8 +234,8 @@ def test_methods_that_gained_more_are_told_of():
     model.results_[3] |= {"gain": 0.063, "gain_std": 0.012, "fold_scores": [0.84]}
     model.results_[3] |= {"status": "stopped", "reason": "far behind other methods"}
     sentence = (
-        "batch gained more in 1 of 5 folds (+6.3 points ± 1.2), but was not kept: far behind other "
-        "methods."
+        "batch gained more on the 1 of 5 folds where it was tried (+6.3 points ± 1.2), but was not "
+        "kept: far behind other methods."
     )
     summary = summarize(model)
     assert summary["refused"] == [sentence]

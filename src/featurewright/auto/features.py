@@ -530,7 +530,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         needed = [*self.parts_, *([] if self.path_ is None else [self.path_])]
         self.linked_ = keep_used(linked, needed, problem.own.shape[1])
         small = problem.table.matrix.nbytes <= _MAX_KEPT_BYTES
-        self._training: Problem | None = problem if small else None
+        self._training = problem if small else None
         return problem
 
     def _tell(self, sentences: list[str]) -> None:

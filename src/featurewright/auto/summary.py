@@ -13,7 +13,7 @@ from featurewright.auto.link_words import explain_links
 from featurewright.auto.links import used_links as needed_links
 from featurewright.auto.methods import ADDITIVE, FORMULAS
 from featurewright.auto.originals import ORIGINAL_KINDS
-from featurewright.auto.outcomes import reason_of
+from featurewright.auto.outcomes import Reason, reason_of
 from featurewright.auto.score_text import Score
 from featurewright.expressions import Feature
 
@@ -311,8 +311,10 @@ def _refused(
     sentences = []
     for method in better[:_MAX_REFUSED]:
         gain = f"{method['gain_text']} ± {method['gain_error_text']}"
-        folds = f"in {method['n_folds']} of {n_folds} folds"
-        looked = f"{method['shown']} gained more {folds} ({gain})"
+        tried = method["n_folds"]
+        folds = f"all {n_folds}" if tried == n_folds else f"the {tried} of {n_folds}"
+        where = f"{folds} folds" + " where it was tried" * (tried < n_folds)
+        looked = f"{method['shown']} gained more on {where} ({gain})"
         if method["reason"]:
             sentences.append(f"{looked}, but was not kept: {method['reason']}.")
         elif model.best_method_ == ORIGINAL:
@@ -333,6 +335,8 @@ def unexpected(model: Any) -> list[str]:
     told = []
     if not any(m["n_folds"] for m in methods if not m["is_original"]):
         reasons = dict.fromkeys(m["reason"] for m in methods if m["reason"])
+        if {reason_of(r) for r in model.results_ if r["reason"]} == {Reason.NOTHING_NEW}:
+            return ["No method found anything beyond the original columns: these are kept."]
         why = f" ({'; '.join(reasons)})" if reasons else ""
         told.append(f"No method could be tried{why}: the original columns are kept.")
     return [*told, *_refused(model, score, methods, CLEAR_ERRORS)]

@@ -119,7 +119,8 @@ def estimator_blocks(summary: dict[str, Any]) -> Iterator[Block]:
     if not summary["estimators"]:
         return
     better = "lower" if summary["score"]["lower_is_better"] else "higher"
-    rows = [
+    heads: tuple[str, ...] = ("model", "original columns", "with features", "gain")
+    rows: list[tuple[str, ...]] = [
         (
             entry["name"],
             give_or_take(entry["before"]["text"], entry["before"]["spread_text"]),
@@ -128,8 +129,10 @@ def estimator_blocks(summary: dict[str, Any]) -> Iterator[Block]:
         )
         for entry in summary["estimators"]
     ]
+    if summary["verdict"]["keep_original"]:  # there are no features to compare with
+        heads, rows = heads[:2], [row[:2] for row in rows]
     title = f"Held-out {summary['score']['name']} ({better} is better)"
-    yield Grid(title, ("model", "original columns", "with features", "gain"), rows, 3)
+    yield Grid(title, heads, rows, len(heads) - 1)
     yield Line(summary["measured"], "quiet")
 
 
