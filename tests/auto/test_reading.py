@@ -57,3 +57,29 @@ def test_which_texts_are_numbers(cells, is_number):
     assert reader.numbers == (("b",) if is_number else ())
     categories = frame.assign(b=frame["b"].astype("category"))
     assert learn_reader(BaseEstimator(), categories)[0].numbers == ()
+
+
+def test_labels_that_are_nearly_all_new_are_told_of():
+    frame = pd.DataFrame({"a": np.arange(40.0) % 7, "b": ["yes", "no"] * 20})
+    estimator = BaseEstimator()
+    reader, _, _ = learn_reader(estimator, frame)
+    with pytest.warns(UserWarning, match="Column 'b': 40 of 40 labels are none that the fit saw"):
+        reader.read(estimator, frame.assign(b=["Yes", "No"] * 20))
+    some = frame.assign(b=["yes", "no", "yes", "perhaps"] * 10)
+    assert np.isnan(reader.read(estimator, some).matrix).sum() == 10
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"cv": 1000}, "cv=1000 is more than the 40 rows: use fewer folds"),
+        ({"cv": [(np.arange(5), np.arange(30, 50))]}, "numbers of rows, 0 to 39"),
+        ({"cv": [(np.arange(40) < 20, np.arange(20, 40))]}, "numbers of rows, 0 to 39"),
+        ({"cv": [(np.arange(30), np.arange(20, 40))]}, "learns from rows that it tests on"),
+        ({"methods": []}, r"methods=\[\] names no method"),
+    ],
+)
+def test_folds_and_methods_that_make_no_sense_are_refused(settings, message):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.raises(ValueError, match=message):
+        AutoFeatures(**{**SEARCH, **settings}).fit(X, X[:, 0])

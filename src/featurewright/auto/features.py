@@ -26,7 +26,7 @@ from featurewright.auto.estimators import (
     probabilities,
 )
 from featurewright.auto.failures import Attempt
-from featurewright.auto.links import LAST_SEED, LinkSearch, keep_used, read_table
+from featurewright.auto.links import LAST_SEED, LinkSearch, keep_used, read_table, row_keys
 from featurewright.auto.methods import METHODS, Task, chosen_methods, warm_up
 from featurewright.auto.notebook import NotebookView
 from featurewright.auto.parts import Part, compute_columns
@@ -331,7 +331,9 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 "numbers."
             )
         clock = self._make_clock(self.time_budget)
-        reader, table, left_out = learn_reader(self, X, free_text=self.free_text)
+        reader, table, left_out = learn_reader(
+            self, X, free_text=self.free_text, keys=row_keys(self.links)
+        )
         for name, _, kind in reader.times if self.verbose else ():
             _logger.warning("Column %r is read as a %s.", name, kind.value)
         for name, _, _ in reader.texts if self.verbose else ():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,6 +53,8 @@ _MAX_DISTINCT_SHARE = 0.9  # of the labels, above which text is an identifier
 _MAX_EXPECTED_REPEATS = 10.0  # of random numbers: above, numbers without any are identifiers
 _MIN_WORDS = 4.0  # of a label on average, from which labels are sentences
 _MAX_SAMPLED_LABELS = 1_000
+_MIN_LABELS = 20  # of a later column, from which it is told how many are new
+_MAX_UNSEEN_SHARE = 0.5  # of the labels, up to which nothing is said of them
 _FREE_TEXT = "holds free text, which is not read: free_text=True reads it"
 _MAX_DATE_COLUMNS = 6  # up to which differences of dates are columns
 _ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|guid|key|index|rownum|row)$", re.IGNORECASE)
@@ -158,6 +161,7 @@ class TableReader:
             return EncodedTable(_take(matrix, self.places), self.schema)
         validate_data(estimator, X, reset=False, skip_check_array=True)
         plain = _read_plain(frame, self.places, self.plain, self.numbers)
+        _warn_of_unseen(frame, self.places, self.plain, plain)
         seconds = {
             name: read_seconds(name, frame[:, place], kind) for name, place, kind in self.times
         }
@@ -184,12 +188,13 @@ def keep_plain(
 
 
 def learn_reader(
-    estimator: BaseEstimator, X: Any, *, free_text: bool = True
+    estimator: BaseEstimator, X: Any, *, free_text: bool = True, keys: Collection[str] = ()
 ) -> tuple[TableReader, EncodedTable, dict[str, str]]:
     """Return a reader learned from a table, the table as encoded, and the columns left out.
 
     Sets ``n_features_in_`` and, where the table has names, ``feature_names_in_`` of the estimator.
-    Without `free_text`, columns of free text are left out.
+    Without `free_text`, columns of free text are left out, and so are whole numbers that are `keys`
+    of other tables: 7 is no more than 6 there.
     """
     frame = _as_frame(X)
     if frame is None:
@@ -211,6 +216,10 @@ def learn_reader(
         for at, place in enumerate(is_plain)
         if (reason := _reason(matrix[:, at], whole, at))
     }
+    for at, place in enumerate(is_plain):
+        is_number = whole.domains[at] == Domain.REAL and names[place] in keys
+        if is_number and not np.any(matrix[:, at] % 1.0 > 0.0):
+            left_out.setdefault(names[place], "is the key of a link, a number that names rows")
     seconds: dict[str, Seconds] = {}
     times = []
     for place, kind in enumerate(kinds):
@@ -483,6 +492,24 @@ def _numbers_of_texts(
             matrix[:, at] = read_numbers_as_text(schema.names[at], frame[:, place])
             domains[at], levels[at] = Domain.REAL, None
     return replace(schema, domains=domains, levels=tuple(levels)), found
+
+
+def _warn_of_unseen(
+    frame: nw.DataFrame[Any], places: Sequence[int], schema: Schema, matrix: Matrix
+) -> None:
+    """Warn of columns in which most labels are none that the fit saw: they may be spelled anew."""
+    for at in np.flatnonzero(schema.domains == Domain.CATEGORY) if len(matrix) else ():
+        series = frame[:, places[int(at)]]
+        n_labels = len(series) - series.null_count()
+        n_unseen = n_labels - int(np.count_nonzero(~np.isnan(matrix[:, at])))
+        if n_labels >= _MIN_LABELS and n_unseen > _MAX_UNSEEN_SHARE * n_labels:
+            known = ", ".join(map(repr, (schema.levels[int(at)] or ())[:3]))
+            warnings.warn(
+                f"Column {schema.names[int(at)]!r}: {n_unseen:,} of {n_labels:,} labels are none "
+                f"that the fit saw (such as {known}) and count as missing: spell them as there.",
+                UserWarning,
+                stacklevel=6,
+            )
 
 
 def _read_plain(

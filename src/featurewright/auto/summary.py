@@ -78,6 +78,9 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
     score = Score(str(model.scoring_))
     methods = [_method(result, score, model.best_method_) for result in model.results_]
     estimators = [_estimator(entry, score) for entry in _compared(model)]
+    # What the search measured is not about a sum of terms.
+    is_sum = model.best_method_ == ADDITIVE
+    front = [] if is_sum else getattr(model, "front_", None) or []
     features = _features(model)
     names = {feature["name"] for feature in features}
     originals, others = _other_columns(model, names)
@@ -110,7 +113,7 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         "after": _amount(score, model.score_, _spread_of(estimators, "after")),
         **_difference(score, model.gain_, model.gain_std_),
         "verdict": _verdict(model, score, estimators, len(features) + len(others)),
-        "estimators": estimators,
+        "estimators": [] if is_sum else estimators,
         "methods": methods,
         "classes": list(profile.get("classes", [])),
         "profiled_rows": int(profile.get("rows", 0)),
@@ -118,8 +121,8 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         "links": explain_links(model, (name for f in features for name in f["inputs"])),
         "needed_links": needed_links(model),
         "columns": others,
-        "front": [_point(point, score) for point in getattr(model, "front_", None) or []],
-        "front_measured": _front_measured(model),
+        "front": [_point(point, score) for point in front],
+        "front_measured": _front_measured(model, front),
         "path": _path(model),
         "refused": _refused(model, score, methods),
         "left_out": _left_out(model.left_out_),
@@ -189,7 +192,7 @@ def _how_measured(n_folds: int, short_of_time: bool, in_order: bool, kept: bool)
     seen = f"every score is measured on rows that neither the features nor the model saw{later}"
     if n_folds < 2:
         chosen = (
-            ", but the features were chosen by it too, which flatters them a little. ± is the "
+            ", but the same fold chose the features, so their score is a little too good. ± is the "
             "standard error of the gain, from parts of the fold's rows"
         )
         return (
@@ -246,9 +249,8 @@ def _point(point: dict[str, Any], score: Score) -> dict[str, Any]:
     }
 
 
-def _front_measured(model: Any) -> str:
+def _front_measured(model: Any, points: Sequence[dict[str, Any]]) -> str:
     """Return a sentence on what the front's scores are means of; "" where there is no front."""
-    points = getattr(model, "front_", None) or []
     if len(points) < 2:
         return ""
     n_folds = len(points[0]["fold_gains"])
@@ -271,12 +273,17 @@ def _path(model: Any) -> list[dict[str, Any]]:
         return []
     shares = getattr(model, "path_stability_", None)
     shares = [None] * len(path.features) if shares is None else shares
+    # A formula that is kept is looked for among fewer: it has one share wherever it is shown.
+    stability = getattr(model, "stability_", None)
+    kept = {}
+    if stability is not None:
+        kept = {f.name: share for f, share in zip(model.features_, stability, strict=True)}
     return [
         {
             "name": feature.name,
             "words": feature.words(),
             "mathml": feature.mathml(),
-            "stability_text": _found_again(share),
+            "stability_text": _found_again(kept.get(feature.name, share)),
         }
         for feature, share in zip(path.features, shares, strict=True)
     ]
@@ -391,9 +398,13 @@ def _verdict(
     if model.best_method_ == ADDITIVE:
         sentence = (
             f"A sum of {len(model.terms_)} terms: its own held-out {score.name} was not measured; "
-            f"score it on rows that the search did not see. With all formulas the {whom} went "
-            f"from {score.text(model.baseline_score_)} to {score.text(model.score_)}."
+            "score it on rows that the search did not see."
         )
+        if float(model.gain_) > 0.0:
+            sentence += (
+                f" What the search kept raised the {whom} from {score.text(model.baseline_score_)} "
+                f"to {score.text(model.score_)}."
+            )
         return {"keep_original": False, "clear": False, "sentence": sentence}
     columns = f"{n_new} constructed column{'s' * (n_new != 1)}"
     change = ("lower" if score.lower_is_better else "raise") + "s" * (n_new == 1)

@@ -154,7 +154,7 @@ def feature_blocks(
         kept = {name: cells for name, cells in texts.items() if any(cells)}
         rows = list(zip(*kept.values(), strict=True))
         yield Grid(f"Formulas{of}", tuple(kept), rows, len(kept) - 2)
-        told = "gain: the share of the target that a formula explains beyond those above it."
+        told = "gain: the share of the target's variation that a formula adds to those above it."
         if "found again" in kept:
             told += " found again: the share of folds that found it, or one much like it."
         if "undefined" in kept:

@@ -284,7 +284,7 @@ def watching(console: Console, seconds: float | None, *, quiet: bool) -> Iterato
     With a time limit, a bar shows how much of it has passed.
     """
     if quiet:
-        with warnings.catch_warnings():
+        with _handled(logging.NullHandler()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield lambda event: None
         return
@@ -339,9 +339,16 @@ def _notices(console: Console) -> Iterator[None]:
 
     class Shown(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            console.print(record.getMessage(), markup=False, highlight=False)
+            console.print(record.getMessage(), markup=False, highlight=False, soft_wrap=True)
 
-    logger, handler = logging.getLogger("featurewright"), Shown()
+    with _handled(Shown()):
+        yield
+
+
+@contextmanager
+def _handled(handler: logging.Handler) -> Iterator[None]:
+    """Let a handler have what the package logs."""
+    logger = logging.getLogger("featurewright")
     logger.addHandler(handler)
     try:
         yield
