@@ -277,8 +277,10 @@ def test_small_classes():
     y = np.zeros(N, dtype=int)
     y[:2], y[2:5] = 1, 2
     assert quick(cv=5).fit(X, y).transform(X).shape[0] == N
-    every = np.arange(30) % 30
-    assert quick(cv=3).fit(X[:30], every.astype(str)).best_method_ == "original"
+    many = np.arange(30) % 25
+    assert quick(cv=3).fit(X[:30], many.astype(str)).best_method_ == "original"
+    with pytest.raises(ValueError, match="30 different values in 30 rows, like names of the rows"):
+        quick(cv=3).fit(X[:30], [f"row {k}" for k in range(30)])
 
 
 @pytest.mark.parametrize("n_rows", [2, 5, 12])

@@ -134,17 +134,6 @@ def test_names_and_labels_have_a_limit():
     assert auto.left_out_ == {"c": "has labels of more than 1,000 characters"}
 
 
-def test_numbers_as_text_are_told_of(caplog):
-    random = np.random.default_rng(0)
-    frame = pd.DataFrame({"a": random.normal(size=60), "b": random.normal(size=60).astype(str)})
-    said = "holds numbers as text: convert them, as pandas.to_numeric(errors='coerce') does"
-    assert AutoFeatures(**SEARCH).fit(frame, frame["a"] > 0).left_out_ == {"b": said}
-    frame.loc[7, "b"] = "n/a"
-    auto = AutoFeatures(**SEARCH).fit(frame, frame["a"] > 0)
-    assert auto.left_out_["b"].startswith("holds numbers as text but for 1 such as 'n/a': convert")
-    assert "Column 'b' is left out: it holds numbers as text but" in caplog.text
-
-
 def test_searches_that_try_nothing_say_so(caplog):
     X = np.random.default_rng(0).normal(size=(6, 3))
     AutoFeatures(**SEARCH).fit(X, X[:, 0])

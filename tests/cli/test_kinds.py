@@ -14,7 +14,6 @@ from featurewright.cli.kinds import (
     find_types,
     keep_types,
     kinds_of,
-    nearly_numbers,
 )
 
 
@@ -92,22 +91,6 @@ def test_kinds_of_a_model_of_ours():
     assert set(kinds_of(model)) == {"n", "m"}
     with pytest.raises(UserError, match="without column names"):
         kinds_of(BatchConstructor(operators=["add"]).fit(frame.to_numpy(), [0, 1, 0, 1]))
-
-
-def test_columns_that_are_nearly_numbers_are_told():
-    cells = [str(k) for k in range(40)]
-    frame = pl.DataFrame(
-        {
-            "debt": [*cells[:-1], "12abc"],
-            "name": [f"n{k}" for k in range(40)],
-            "code": [f"0{k}" for k in range(40)],
-            "half": [*cells[:20], *["x"] * 20],
-        }
-    )
-    notices = list(nearly_numbers(find_types(frame)))
-    assert len(notices) == 1
-    assert "'debt' is taken for text: 39 of 40 cells are numbers, but '12abc' is not" in notices[0]
-    assert list(nearly_numbers(find_types(frame, ["12abc"]))) == []
 
 
 def test_a_comma_before_three_digits():

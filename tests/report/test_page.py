@@ -11,7 +11,7 @@ from sklearn.model_selection import TimeSeriesSplit
 from tests.report.cases import fitted
 
 from featurewright.auto.score_text import Score
-from featurewright.auto.text import front_blocks, target_line
+from featurewright.auto.text import few_formulas, front_blocks, target_line
 from featurewright.report import as_text, render, result_blocks, summarize, write_report
 from featurewright.report.drawings import draw_profile, scale_of
 
@@ -66,7 +66,7 @@ def test_one_fold_has_no_spread():
     summary = summarize(model)
     assert summary["before"]["spread_text"] == summary["after"]["spread_text"] == ""
     assert summary["measured"].startswith("One fold")
-    assert "features were chosen by it too" in summary["measured"]
+    assert "the same fold chose the features" in summary["measured"]
     model.best_method_ = "original"
     assert "chosen" not in summarize(model)["measured"]  # there are no features to flatter
     assert "across folds" not in render(summary)
@@ -234,8 +234,8 @@ def test_methods_that_gained_more_are_told_of():
     model.results_[3] |= {"gain": 0.063, "gain_std": 0.012, "fold_scores": [0.84]}
     model.results_[3] |= {"status": "stopped", "reason": "far behind other methods"}
     sentence = (
-        "batch gained more in 1 of 5 folds (+6.3 points ± 1.2), but was not kept: far behind other "
-        "methods."
+        "batch gained more on the 1 of 5 folds where it was tried (+6.3 points ± 1.2), but was not "
+        "kept: far behind other methods."
     )
     summary = summarize(model)
     assert summary["refused"] == [sentence]
@@ -303,3 +303,34 @@ def test_drawings_of_nothing():
     assert scale_of([None, float("nan")]) == (0.0, 1.0)
     low, high = scale_of([3.0])
     assert low < 3.0 < high
+
+
+def test_the_example_of_fewer_formulas_is_less_than_was_kept():
+    summary = summarize(fitted())
+    chosen = next(point["n_formulas"] for point in summary["front"] if point["chosen"])
+    assert chosen > few_formulas(summary) >= 1
+    for point in summary["front"]:
+        point["chosen"] = point["n_formulas"] == 1
+    assert few_formulas(summary) is None
+    assert "limit(" not in as_text(front_blocks(summary, python=True))
+    assert "limit(" not in render(summary)
+
+
+def test_where_other_folds_confirmed_the_choice_the_front_says_so():
+    model = fitted()
+    model.front_[0]["score"] = model.baseline_score_
+    assert "further folds" not in summarize(model)["front_measured"]
+    model.baseline_score_ += 0.01
+    assert "further folds that confirmed the choice" in summarize(model)["front_measured"]
+
+
+def test_one_fold_that_gained_more_is_no_proof():
+    model = fitted()
+    model.results_[3] |= {"gain": 0.9, "gain_std": float("nan"), "fold_scores": [0.84]}
+    assert summarize(model)["refused"] == []
+
+
+def test_original_columns_are_not_compared_with_themselves():
+    text = as_text(result_blocks(summarize(fitted(keep_original=True))))
+    assert "original columns" in text
+    assert "with features" not in text

@@ -30,6 +30,7 @@ MANY_CLASSES = "The number of unique classes is greater than 50%"
 _MIN_SHARED_CELLS = 1_000_000  # of a table, above which threads share the work of boosting
 _MAX_CELLS_AT_ONCE = 5_000_000  # that are standardised at once
 FEW_ROWS = 3_000  # up to here, a choice by five folds owes much to luck
+_MAX_FOLDS = 10  # that may be more than the rows: there are fewer then
 _VERY_FEW_ROWS = 1_500  # up to here, further folds are cheap and needed most
 
 
@@ -233,7 +234,9 @@ def make_folds(
     """
     rows = np.zeros((len(y), 1))
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        cv = _usual_folds(whole_number("cv", cv, 2), y, groups, task, seed)
+        if whole_number("cv", cv, 2) > max(len(y), _MAX_FOLDS):
+            raise ValueError(f"cv={cv} is more than the {len(y)} rows: use fewer folds.")
+        cv = _usual_folds(int(cv), y, groups, task, seed)
         if cv is None:
             return []
     splitter = sklearn_check_cv(cv, y, classifier=task == "classification")
@@ -242,6 +245,8 @@ def make_folds(
         warnings.filterwarnings("ignore", message="The least populated class")
         warnings.filterwarnings("ignore", message=MANY_CLASSES)
         found = [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(rows, y, groups)]
+    for fold in found:
+        _check_fold(fold, len(y))
     return [
         (train, test)
         for train, test in found
@@ -250,6 +255,22 @@ def make_folds(
         and (task != "classification" or len(np.unique(y[train])) > 1)
         and (weights is None or weights[train].any())
     ]
+
+
+def _check_fold(fold: tuple[NDArray[Any], NDArray[Any]], n_rows: int) -> None:
+    """Refuse a fold that names rows that are not there, or tests on rows that it learns from."""
+    for rows in fold:
+        if rows.size and (rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n_rows):
+            raise ValueError(
+                f"cv has a fold with other entries than the numbers of rows, 0 to {n_rows - 1}: "
+                "list the numbers of the rows to learn from, and of those to test on."
+            )
+    train, test = fold
+    if np.intersect1d(train, test).size:
+        raise ValueError(
+            "cv has a fold that learns from rows that it tests on, so its score would be too good: "
+            "list each row on one side only."
+        )
 
 
 def further_folds(

@@ -26,7 +26,7 @@ from featurewright.auto.estimators import (
     probabilities,
 )
 from featurewright.auto.failures import Attempt
-from featurewright.auto.links import LAST_SEED, LinkSearch, keep_used, read_table
+from featurewright.auto.links import LAST_SEED, LinkSearch, keep_used, read_table, row_keys
 from featurewright.auto.methods import METHODS, Task, chosen_methods, warm_up
 from featurewright.auto.notebook import NotebookView
 from featurewright.auto.parts import RANGE_LEVELS, Part, compute_columns
@@ -331,7 +331,9 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 "numbers."
             )
         clock = self._make_clock(self.time_budget)
-        reader, table, left_out = learn_reader(self, X, free_text=self.free_text)
+        reader, table, left_out = learn_reader(
+            self, X, free_text=self.free_text, keys=row_keys(self.links)
+        )
         for name, _, kind in reader.times if self.verbose else ():
             _logger.warning("Column %r is read as a %s.", name, kind.value)
         for name, _, _ in reader.texts if self.verbose else ():
@@ -530,7 +532,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         needed = [*self.parts_, *([] if self.path_ is None else [self.path_])]
         self.linked_ = keep_used(linked, needed, problem.own.shape[1])
         small = problem.table.matrix.nbytes <= _MAX_KEPT_BYTES
-        self._training: Problem | None = problem if small else None
+        self._training = problem if small else None
         return problem
 
     def _tell(self, sentences: list[str]) -> None:

@@ -36,7 +36,8 @@ def front_points(
     -------
     list of dict
         n_formulas, score, score_std, gain, gain_std, fold_gains, and whether it was chosen.
-        Standard errors are corrected for folds whose training rows overlap.
+        Standard errors are corrected for folds whose training rows overlap; those of one fold are
+        unknown, so NaN.
 
     Examples
     --------
@@ -54,17 +55,11 @@ def front_points(
             {
                 "n_formulas": n_formulas,
                 "score": float(values.mean()),
-                "score_std": _error(values, test_share),
+                "score_std": corrected_error(values, test_share),
                 "gain": float(gains.mean()),
-                "gain_std": _error(gains, test_share),
+                "gain_std": corrected_error(gains, test_share),
                 "fold_gains": gains.tolist(),
                 "chosen": n_formulas == chosen,
             }
         )
     return points
-
-
-def _error(values: Array, test_share: float) -> float:
-    """Return the standard error of a mean over folds; 0 where it is unknown."""
-    error = corrected_error(values, test_share)
-    return 0.0 if np.isnan(error) else error

@@ -659,6 +659,8 @@ def chosen_methods(methods: Any, links: Any = ()) -> list[str]:
     Links are a source by themselves: where there are any, they are tried with whatever methods.
     """
     names = _named_methods(methods)
+    if not names and not len(links):
+        raise ValueError('methods=[] names no method: use "all", "readable", or some names.')
     if not len(links) and "links" in names:
         raise ValueError("methods has 'links', but there are no links: pass links=[Link(…)] too.")
     return names if not len(links) or "links" in names else [*names, "links"]

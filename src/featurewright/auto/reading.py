@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from featurewright.expressions import Domain
-from featurewright.expressions.text import shorten
 from featurewright.tables import (
     MAX_LABEL,
     EncodedTable,
@@ -38,6 +38,12 @@ from featurewright.tables.dates import (
     time_kind,
 )
 from featurewright.tables.free_text import TextReader, learn_text
+from featurewright.tables.number_texts import (
+    OddCells,
+    find_numbers,
+    read_numbers_as_text,
+    tell_of_numbers,
+)
 
 Matrix = NDArray[np.float64]
 
@@ -46,9 +52,10 @@ _logger = logging.getLogger("featurewright")
 _MIN_IDENTIFIER_ROWS = 20  # below which no column is taken for an identifier
 _MAX_DISTINCT_SHARE = 0.9  # of the labels, above which text is an identifier
 _MAX_EXPECTED_REPEATS = 10.0  # of random numbers: above, numbers without any are identifiers
-_MAX_ODD_SHARE = 0.1  # of the labels that are no numbers, up to which the others were meant as such
 _MIN_WORDS = 4.0  # of a label on average, from which labels are sentences
 _MAX_SAMPLED_LABELS = 1_000
+_MIN_LABELS = 20  # of a later column, from which it is told how many are new
+_MAX_UNSEEN_SHARE = 0.5  # of the labels, up to which nothing is said of them
 _FREE_TEXT = "holds free text, which is not read: free_text=True reads it"
 _MAX_DATE_COLUMNS = 6  # up to which differences of dates are columns
 _ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|guid|key|index|rownum|row)$", re.IGNORECASE)
@@ -112,6 +119,8 @@ class TableReader:
         All columns, where the training table was an array.
     texts : tuple of (str, int, TextReader)
         Name, position and reader of the columns of free text that are used.
+    numbers : tuple of str
+        Plain columns of numbers that came as text, with some cells that are no numbers.
 
     Examples
     --------
@@ -135,6 +144,7 @@ class TableReader:
     schema: Schema
     whole: Schema | None
     texts: tuple[tuple[str, int, TextReader], ...] = ()
+    numbers: tuple[str, ...] = ()
 
     @property
     def input_schema(self) -> Schema:
@@ -151,7 +161,8 @@ class TableReader:
             matrix = apply_table(estimator, schema, X, dtype=np.float64)
             return EncodedTable(_take(matrix, self.places), self.schema)
         validate_data(estimator, X, reset=False, skip_check_array=True)
-        plain = _read_plain(frame, self.places, self.plain)
+        plain = _read_plain(frame, self.places, self.plain, self.numbers)
+        _warn_of_unseen(frame, self.places, self.plain, plain)
         seconds = {
             name: read_seconds(name, frame[:, place], kind) for name, place, kind in self.times
         }
@@ -169,18 +180,22 @@ def keep_plain(
     derived = reader.columns[len(reader.places) :]
     columns = (*(reader.columns[at] for at in kept), *derived)
     schema = _with_derived(plain, derived)
-    found = replace(reader, places=places, plain=plain, columns=columns, schema=schema)
+    numbers = tuple(name for name in reader.numbers if name in plain.names)
+    found = replace(
+        reader, places=places, plain=plain, columns=columns, schema=schema, numbers=numbers
+    )
     order = [*kept.tolist(), *range(len(reader.places), len(reader.columns))]
     return found, EncodedTable(np.ascontiguousarray(table.matrix[:, order]), schema)
 
 
 def learn_reader(
-    estimator: BaseEstimator, X: Any, *, free_text: bool = True
+    estimator: BaseEstimator, X: Any, *, free_text: bool = True, keys: Collection[str] = ()
 ) -> tuple[TableReader, EncodedTable, dict[str, str]]:
     """Return a reader learned from a table, the table as encoded, and the columns left out.
 
     Sets ``n_features_in_`` and, where the table has names, ``feature_names_in_`` of the estimator.
-    Without `free_text`, columns of free text are left out.
+    Without `free_text`, columns of free text are left out, and so are whole numbers that are `keys`
+    of other tables: 7 is no more than 6 there.
     """
     frame = _as_frame(X)
     if frame is None:
@@ -197,11 +212,16 @@ def learn_reader(
     whole = _learn_plain(frame, is_plain, names)
     whole = with_known_levels(whole, estimator)
     matrix = _read_plain(frame, is_plain, whole)
+    whole, odd = _numbers_of_texts(frame, is_plain, whole, matrix)
     left_out = {
         names[place]: reason
         for at, place in enumerate(is_plain)
         if (reason := _reason(matrix[:, at], whole, at))
     }
+    for at, place in enumerate(is_plain):
+        is_number = whole.domains[at] == Domain.REAL and names[place] in keys
+        if is_number and not np.any(matrix[:, at] % 1.0 > 0.0):
+            left_out.setdefault(names[place], "is the key of a link, a number that names rows")
     seconds: dict[str, Seconds] = {}
     times = []
     for place, kind in enumerate(kinds):
@@ -234,7 +254,12 @@ def learn_reader(
     columns = tuple(DerivedColumn(name, name, "value") for name in plain.names) + derived
     schema = _with_derived(plain, derived)
     places = tuple(is_plain[at] for at in kept)
-    reader = TableReader(names, places, plain, tuple(times), columns, schema, None, tuple(texts))
+    odd = {name: cells for name, cells in odd.items() if name in plain.names}
+    if odd:
+        _logger.warning("%s", tell_of_numbers(odd, len(frame)))
+    reader = TableReader(
+        names, places, plain, tuple(times), columns, schema, None, tuple(texts), tuple(odd)
+    )
     # A copy: the rows may be kept, and must not change with the table of the user.
     table = EncodedTable(_join(matrix[:, kept], seconds, parts, derived), schema)
     return reader, table, left_out
@@ -285,9 +310,6 @@ def _reason(values: NDArray[np.floating[Any]], schema: Schema, at: int) -> str:
             labels = schema.levels[at] or ()
             if _are_sentences(labels):
                 return _FREE_TEXT
-            if found := _nearly_numbers(labels):
-                _logger.warning("Column %r is left out: it %s.", schema.names[at], found)
-                return found
             return "looks like an identifier: almost all values are unique"
         return ""
     if distinct < len(known) or np.any(known != np.floor(known)):
@@ -298,23 +320,6 @@ def _reason(values: NDArray[np.floating[Any]], schema: Schema, at: int) -> str:
     if repeats > _MAX_EXPECTED_REPEATS or _ID_NAME.search(schema.names[at]):
         return "looks like an identifier: whole numbers that are all different"
     return ""
-
-
-def _nearly_numbers(labels: Sequence[object]) -> str:
-    """Return what is to be done with labels that are numbers but for a few; "" for others."""
-    odd = [label for label in labels if not _is_number(label)]
-    if len(odd) > _MAX_ODD_SHARE * len(labels):
-        return ""
-    but = f" but for {len(odd):,} such as {shorten(repr(odd[0]))}" if odd else ""
-    return f"holds numbers as text{but}: convert them, as pandas.to_numeric(errors='coerce') does"
-
-
-def _is_number(label: object) -> bool:
-    """Whether a label is a number that is written as text."""
-    try:
-        return bool(np.isfinite(float(str(label))))
-    except ValueError:
-        return False
 
 
 def _are_sentences(labels: Sequence[object]) -> bool:
@@ -470,9 +475,60 @@ def _learn_plain(frame: nw.DataFrame[Any], places: list[int], names: tuple[str, 
     return Schema(chosen, learned.given_names, learned.domains, learned.levels)
 
 
-def _read_plain(frame: nw.DataFrame[Any], places: Any, schema: Schema) -> Matrix:
-    """Return the columns that are not dates as encoded."""
-    if not len(places):
-        return np.empty((len(frame), 0))
-    matrix = encode(schema, frame[:, list(places)].to_native(), np.float64)
-    return np.asarray(matrix, dtype=np.float64)
+def _numbers_of_texts(
+    frame: nw.DataFrame[Any], places: list[int], schema: Schema, matrix: Matrix
+) -> tuple[Schema, dict[str, OddCells]]:
+    """Read columns of text as numbers where nearly all cells are; return which, and the schema.
+
+    Categories of a data frame are labels, whatever they look like. Changes the matrix.
+    """
+    domains, levels = schema.domains.copy(), list(schema.levels)
+    found: dict[str, OddCells] = {}
+    for at, place in enumerate(places):
+        own = levels[at]
+        if not own or frame[:, place].dtype not in (nw.String, nw.Object):
+            continue
+        odd = find_numbers(own, matrix[:, at])
+        if odd is not None:
+            found[schema.names[at]] = odd
+            matrix[:, at] = read_numbers_as_text(schema.names[at], frame[:, place])
+            domains[at], levels[at] = Domain.REAL, None
+    return replace(schema, domains=domains, levels=tuple(levels)), found
+
+
+def _warn_of_unseen(
+    frame: nw.DataFrame[Any], places: Sequence[int], schema: Schema, matrix: Matrix
+) -> None:
+    """Warn of columns in which most labels are none that the fit saw: they may be spelled anew."""
+    for at in np.flatnonzero(schema.domains == Domain.CATEGORY) if len(matrix) else ():
+        series = frame[:, places[int(at)]]
+        n_labels = len(series) - series.null_count()
+        n_unseen = n_labels - int(np.count_nonzero(~np.isnan(matrix[:, at])))
+        if n_labels >= _MIN_LABELS and n_unseen > _MAX_UNSEEN_SHARE * n_labels:
+            known = ", ".join(map(repr, (schema.levels[int(at)] or ())[:3]))
+            warnings.warn(
+                f"Column {schema.names[int(at)]!r}: {n_unseen:,} of {n_labels:,} labels are none "
+                f"that the fit saw (such as {known}) and count as missing: spell them as there.",
+                UserWarning,
+                stacklevel=6,
+            )
+
+
+def _read_plain(
+    frame: nw.DataFrame[Any], places: Sequence[int], schema: Schema, numbers: Sequence[str] = ()
+) -> Matrix:
+    """Return the columns that are not dates as encoded; some of them are numbers as text."""
+    out = np.empty((len(frame), len(places)))
+    as_text = set(numbers)
+    others = [at for at, name in enumerate(schema.names) if name not in as_text]
+    if others:
+        own = schema if len(others) == len(places) else _subset(schema, others)
+        rest = frame[:, [places[at] for at in others]]
+        matrix = encode(own, rest.to_native(), np.float64)
+        if len(others) == len(places):
+            return np.asarray(matrix, dtype=np.float64)
+        out[:, others] = matrix
+    for at, name in enumerate(schema.names):
+        if name in as_text:
+            out[:, at] = read_numbers_as_text(name, frame[:, places[at]])
+    return out

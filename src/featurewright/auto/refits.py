@@ -58,6 +58,7 @@ class Refits:
     gain_std_: float
     gain_per_fold_: NDArray[np.float64]
     score_: float
+    _training: Problem | None
 
     def _fit_model(self, estimator: Any, problem: Problem, columns: Any, undefined: Any) -> None:
         """Fit the estimator on the output, and set the attributes that describe the output."""
@@ -140,9 +141,17 @@ class Refits:
                 "ask for fewer."
             )
         problem = self._training_rows(X, y, sample_weight, links)
-        limited = copy(self)
+        limited = self._copy()
         limited._keep_formulas(n_formulas, problem)
         return limited
+
+    def _copy(self) -> Self:
+        """Return a copy that has the training rows too, where they are at hand."""
+        other = copy(self)
+        kept: Problem | None = getattr(self, "_training", None)
+        if kept is not None:
+            other._training = kept
+        return other
 
     def _training_rows(
         self, X: Any, y: Any, sample_weight: Any, links: Any, asked_by: str = "limit"
@@ -240,7 +249,7 @@ class Refits:
                 "fit one AutoFeatures for each."
             )
         path = getattr(self, "path_", None)
-        additive = copy(self)
+        additive = self._copy()
         with few_threads(self.n_jobs, problem.table.matrix.size):
             additive.originals_, chosen = select_terms(
                 # Codes are no numbers.

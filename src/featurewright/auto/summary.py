@@ -13,7 +13,7 @@ from featurewright.auto.link_words import explain_links
 from featurewright.auto.links import used_links as needed_links
 from featurewright.auto.methods import ADDITIVE, FORMULAS
 from featurewright.auto.originals import ORIGINAL_KINDS
-from featurewright.auto.outcomes import reason_of
+from featurewright.auto.outcomes import Reason, reason_of
 from featurewright.auto.score_text import Score
 from featurewright.expressions import Feature
 
@@ -58,7 +58,8 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         (value, spread, text), ``gain`` and ``gain_error``, ``estimators``, ``methods``,
         ``features``, ``links`` (what the columns over links in these are, in words),
         ``needed_links`` (names of links whose rows are needed), ``columns`` that are not formulas,
-        ``front`` (a point for each number of formulas) with ``path`` (the formulas in that order),
+        ``front`` (a point for each number of formulas) with ``front_measured`` (a sentence) and
+        ``path`` (the formulas in that order),
         ``refused`` (a sentence for each method that looked better), ``left_out``, ``cut_short`` (a
         sentence, or empty) and what was asked: ``task``, ``taken_for``, ``target``, ``score``.
 
@@ -77,6 +78,9 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
     score = Score(str(model.scoring_))
     methods = [_method(result, score, model.best_method_) for result in model.results_]
     estimators = [_estimator(entry, score) for entry in _compared(model)]
+    # What the search measured is not about a sum of terms.
+    is_sum = model.best_method_ == ADDITIVE
+    front = [] if is_sum else getattr(model, "front_", None) or []
     features = _features(model)
     names = {feature["name"] for feature in features}
     originals, others = _other_columns(model, names)
@@ -109,7 +113,7 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         "after": _amount(score, model.score_, _spread_of(estimators, "after")),
         **_difference(score, model.gain_, model.gain_std_),
         "verdict": _verdict(model, score, estimators, len(features) + len(others)),
-        "estimators": estimators,
+        "estimators": [] if is_sum else estimators,
         "methods": methods,
         "classes": list(profile.get("classes", [])),
         "profiled_rows": int(profile.get("rows", 0)),
@@ -117,7 +121,8 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         "links": explain_links(model, (name for f in features for name in f["inputs"])),
         "needed_links": needed_links(model),
         "columns": others,
-        "front": [_point(point, score) for point in getattr(model, "front_", None) or []],
+        "front": [_point(point, score) for point in front],
+        "front_measured": _front_measured(model, front),
         "path": _path(model),
         "refused": _refused(model, score, methods),
         "left_out": _left_out(model.left_out_),
@@ -187,7 +192,7 @@ def _how_measured(n_folds: int, short_of_time: bool, in_order: bool, kept: bool)
     seen = f"every score is measured on rows that neither the features nor the model saw{later}"
     if n_folds < 2:
         chosen = (
-            ", but the features were chosen by it too, which flatters them a little. ± is the "
+            ", but the same fold chose the features, so their score is a little too good. ± is the "
             "standard error of the gain, from parts of the fold's rows"
         )
         return (
@@ -235,13 +240,30 @@ def _taken_for(model: Any, y: Any) -> dict[str, Any]:
 
 def _point(point: dict[str, Any], score: Score) -> dict[str, Any]:
     """Describe the choice of some number of formulas; its spread is a standard error."""
-    several = len(point["fold_gains"]) > 1  # one fold says nothing of its error
+    several = len(point["fold_gains"]) > 1  # files of earlier versions have 0 for what is unknown
     return {
         "n_formulas": int(point["n_formulas"]),
         "chosen": bool(point["chosen"]),
         **_amount(score, point["score"], point["score_std"] if several else None),
         **_difference(score, point["gain"], point["gain_std"] if several else None),
     }
+
+
+def _front_measured(model: Any, points: Sequence[dict[str, Any]]) -> str:
+    """Return a sentence on what the front's scores are means of; "" where there is no front."""
+    if len(points) < 2:
+        return ""
+    n_folds = len(points[0]["fold_gains"])
+    if n_folds < 2:
+        return "One fold was scored: errors are unknown."
+    told = f"Means of {n_folds} folds; ± is one standard error."
+    base, first = float(model.baseline_score_), float(points[0]["score"])
+    if not np.isclose(base, first, rtol=1e-9, atol=0.0):
+        told += (
+            f" The scores above are from the {len(model.gain_per_fold_)} further folds that "
+            "confirmed the choice, so they differ."
+        )
+    return told
 
 
 def _path(model: Any) -> list[dict[str, Any]]:
@@ -251,12 +273,17 @@ def _path(model: Any) -> list[dict[str, Any]]:
         return []
     shares = getattr(model, "path_stability_", None)
     shares = [None] * len(path.features) if shares is None else shares
+    # A formula that is kept is looked for among fewer: it has one share wherever it is shown.
+    stability = getattr(model, "stability_", None)
+    kept = {}
+    if stability is not None:
+        kept = {f.name: share for f, share in zip(model.features_, stability, strict=True)}
     return [
         {
             "name": feature.name,
             "words": feature.words(),
             "mathml": feature.mathml(),
-            "stability_text": _found_again(share),
+            "stability_text": _found_again(kept.get(feature.name, share)),
         }
         for feature, share in zip(path.features, shares, strict=True)
     ]
@@ -267,8 +294,13 @@ def _found_again(share: Any) -> str:
     return "" if share is None else f"{100 * float(share):.0f}%"
 
 
-def _refused(model: Any, score: Score, methods: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a sentence for each of the few methods that gained clearly more than what was kept."""
+def _refused(
+    model: Any, score: Score, methods: Sequence[dict[str, Any]], n_errors: float = 1.0
+) -> list[str]:
+    """Return a sentence for each of the few methods that gained more than what was kept.
+
+    More by some standard errors: below that it is noise.
+    """
     found = {
         r["method"]: (_known(r["gain"]) or 0.0, _known(r["gain_std"]) or 0.0)
         for r in model.results_
@@ -276,19 +308,20 @@ def _refused(model: Any, score: Score, methods: Sequence[dict[str, Any]]) -> lis
     kept = max(float(model.gain_), found.get(model.best_method_, (0.0, 0.0))[0])
 
     def lead(method: dict[str, Any]) -> float:
-        """Return the gain beyond what was kept, less one standard error: below it is noise."""
+        """Return the gain beyond what was kept, less some standard errors."""
         gain, error = found[method["name"]]
-        return gain - error - kept
+        return gain - n_errors * error - kept
 
-    better = [m for m in methods if not m["is_best"] and lead(m) > 0.0]
+    better = [m for m in methods if not m["is_best"] and m["gain_error_text"] and lead(m) > 0.0]
     better.sort(key=lambda method: -lead(method))
     n_folds = max((method["n_folds"] for method in methods), default=0)
     sentences = []
     for method in better[:_MAX_REFUSED]:
         gain = f"{method['gain_text']} ± {method['gain_error_text']}"
-        gain = gain if method["gain_error_text"] else method["gain_text"]
-        folds = f"in {method['n_folds']} of {n_folds} folds"
-        looked = f"{method['shown']} gained more {folds} ({gain})"
+        tried = method["n_folds"]
+        folds = f"all {n_folds}" if tried == n_folds else f"the {tried} of {n_folds}"
+        where = f"{folds} folds" + " where it was tried" * (tried < n_folds)
+        looked = f"{method['shown']} gained more on {where} ({gain})"
         if method["reason"]:
             sentences.append(f"{looked}, but was not kept: {method['reason']}.")
         elif model.best_method_ == ORIGINAL:
@@ -301,16 +334,19 @@ def _refused(model: Any, score: Score, methods: Sequence[dict[str, Any]]) -> lis
 def unexpected(model: Any) -> list[str]:
     """Return what the user of a search should be told unasked, as sentences.
 
-    That nothing could be tried, or that something was refused which gained more.
+    That nothing could be tried, or that something was refused which gained clearly more; what
+    gained a little more is in the summary.
     """
     score = Score(str(model.scoring_))
     methods = [_method(result, score, model.best_method_) for result in model.results_]
     told = []
     if not any(m["n_folds"] for m in methods if not m["is_original"]):
         reasons = dict.fromkeys(m["reason"] for m in methods if m["reason"])
+        if {reason_of(r) for r in model.results_ if r["reason"]} == {Reason.NOTHING_NEW}:
+            return ["No method found anything beyond the original columns: these are kept."]
         why = f" ({'; '.join(reasons)})" if reasons else ""
         told.append(f"No method could be tried{why}: the original columns are kept.")
-    return [*told, *_refused(model, score, methods)]
+    return [*told, *_refused(model, score, methods, CLEAR_ERRORS)]
 
 
 def _one_fold(results: Sequence[dict[str, Any]]) -> bool:
@@ -362,9 +398,13 @@ def _verdict(
     if model.best_method_ == ADDITIVE:
         sentence = (
             f"A sum of {len(model.terms_)} terms: its own held-out {score.name} was not measured; "
-            f"score it on rows that the search did not see. With all formulas the {whom} went "
-            f"from {score.text(model.baseline_score_)} to {score.text(model.score_)}."
+            "score it on rows that the search did not see."
         )
+        if float(model.gain_) > 0.0:
+            sentence += (
+                f" What the search kept raised the {whom} from {score.text(model.baseline_score_)} "
+                f"to {score.text(model.score_)}."
+            )
         return {"keep_original": False, "clear": False, "sentence": sentence}
     columns = f"{n_new} constructed column{'s' * (n_new != 1)}"
     change = ("lower" if score.lower_is_better else "raise") + "s" * (n_new == 1)

@@ -20,10 +20,14 @@ from featurewright.tables import (
     read_classes,
     read_numbers,
 )
+from featurewright.tables.number_texts import find_numbers
 
 _logger = logging.getLogger("featurewright")
 
 TASKS = ("auto", "classification", "regression")
+_MANY_ROWS = 20
+_NAMES_OF_ROWS = 0.9  # share of rows with a value of their own from which values name the rows
+_MAX_SIZE = 1e150  # of a number whose square is one
 _MAX_WHOLE_CLASSES = 10  # whole numbers with more distinct values are a quantity
 
 
@@ -144,19 +148,61 @@ def _refuse_constant(name: str | None, labels: NDArray[Any]) -> None:
         raise ValueError(constant_target(name, first.tolist()[0], len(labels)))
 
 
+def _refuse_names_of_rows(name: str | None, n_values: int, n_rows: int) -> None:
+    """Refuse classes nearly all of which have one row: no other row tells of them."""
+    if n_rows >= _MANY_ROWS and n_values > _NAMES_OF_ROWS * n_rows:
+        raise ValueError(
+            f"The target {_quoted(name)}has {n_values:,} different values in {n_rows:,} rows, like "
+            "names of the rows, so nothing can be learned of it: choose another column."
+        )
+
+
+def _refuse_numbers_as_text(name: str | None, labels: NDArray[Any]) -> None:
+    """Refuse text that was meant as numbers: each of them would be a class."""
+    if labels.ndim > 1 or labels.dtype.kind not in "OUS":
+        return
+    levels, codes = np.unique(labels, return_inverse=True)
+    odd = find_numbers(levels.tolist(), codes.astype(np.float64))
+    if odd is None:
+        return
+    but = ""
+    if odd.count:
+        but = f" but for {odd.count:,} cells such as {odd.example!r}"
+        but = but if odd.count > 1 else f" but for the cell {odd.example!r}"
+    raise ValueError(
+        f"The target {_quoted(name)}holds numbers as text{but}: convert it to numbers, with "
+        "missing values where there is none (pandas.to_numeric(errors='coerce'), or --null on the "
+        "command line), or say that the task is classification."
+    )
+
+
+def _refuse_huge(name: str | None, numbers: NDArray[np.float64]) -> None:
+    """Refuse numbers whose squares are beyond the range of numbers."""
+    largest = float(np.abs(numbers).max())
+    if largest > _MAX_SIZE:
+        raise ValueError(
+            f"The target {_quoted(name)}holds {largest:g}, whose square is too large to compute "
+            "with: rescale the target."
+        )
+
+
 def read_target(y: Any, n_rows: int, estimator: Any, task: str = "auto") -> Target:
     """Return a target as read; the task, or else the estimator, decides what it is."""
     name = _name_of(y)
     classes = None if holds_numbers(y) else read_classes(y, n_rows)
     plain = _plain(y, n_rows, classes)
     _refuse_constant(name, plain)
+    if task == "auto":
+        _refuse_numbers_as_text(name, plain)
     task = _settle(task, guess_task(estimator, plain), estimator, plain)
     if task == "regression":
         numbers = _numbers(y, n_rows)
+        _refuse_huge(name, numbers)
         return Target(task, name, None, numbers, numbers)
     if classes is None:
         classes = read_classes(y, n_rows)  # raises the error for numbers that are no classes
     if not isinstance(classes, MultiTarget):
+        _refuse_names_of_rows(name, len(classes.classes), n_rows)
         for label in classes.classes:
             check_label(str(label), "A class of the target")
         return Target(task, name, classes.classes, classes.classes[classes.codes], classes.codes)

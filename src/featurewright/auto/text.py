@@ -119,7 +119,8 @@ def estimator_blocks(summary: dict[str, Any]) -> Iterator[Block]:
     if not summary["estimators"]:
         return
     better = "lower" if summary["score"]["lower_is_better"] else "higher"
-    rows = [
+    heads: tuple[str, ...] = ("model", "original columns", "with features", "gain")
+    rows: list[tuple[str, ...]] = [
         (
             entry["name"],
             give_or_take(entry["before"]["text"], entry["before"]["spread_text"]),
@@ -128,8 +129,10 @@ def estimator_blocks(summary: dict[str, Any]) -> Iterator[Block]:
         )
         for entry in summary["estimators"]
     ]
+    if summary["verdict"]["keep_original"]:  # there are no features to compare with
+        heads, rows = heads[:2], [row[:2] for row in rows]
     title = f"Held-out {summary['score']['name']} ({better} is better)"
-    yield Grid(title, ("model", "original columns", "with features", "gain"), rows, 3)
+    yield Grid(title, heads, rows, len(heads) - 1)
     yield Line(summary["measured"], "quiet")
 
 
@@ -151,7 +154,7 @@ def feature_blocks(
         kept = {name: cells for name, cells in texts.items() if any(cells)}
         rows = list(zip(*kept.values(), strict=True))
         yield Grid(f"Formulas{of}", tuple(kept), rows, len(kept) - 2)
-        told = "gain: the share of the target that a formula explains beyond those above it."
+        told = "gain: the share of the target's variation that a formula adds to those above it."
         if "found again" in kept:
             told += " found again: the share of folds that found it, or one much like it."
         if "undefined" in kept:
@@ -192,22 +195,29 @@ def front_blocks(summary: dict[str, Any], *, python: bool = False) -> Iterator[B
     strong = next((place for place, point in enumerate(points) if point["chosen"]), None)
     titles = ("formulas", f"held-out {name}", "gain", "")
     yield Grid("How many formulas", titles, rows, 4, strong)
-    few = few_formulas(summary)
-    how = f"limit({few}) gives a model with {few}"
-    how = how if python else f"--max-formulas {few} keeps {few} at most"
     if strong is None:
         kept = next((m["shown"] for m in summary["methods"] if m["is_best"]), "something else")
         yield Line(f"What was kept ({kept}) is not one of these.")
-    known = any(point["spread_text"] for point in points)
-    told = "± is one standard error." if known else "One fold was scored: errors are unknown."
-    told += " The gain in the verdict is corrected for choosing among these."
-    yield Line(f"{told} {how}.", "quiet")
+    told = summary["front_measured"]
+    if not summary["verdict"]["keep_original"]:
+        told += " The gain in the verdict is corrected for choosing among these."
+    few = few_formulas(summary)
+    if few is not None:
+        how = f"limit({few}) gives a model with {few}"
+        how = how if python else f"--max-formulas {few} keeps {few} at most"
+        told += f" {how}."
+    yield Line(told, "quiet")
 
 
-def few_formulas(summary: dict[str, Any]) -> int:
-    """Return a small number of formulas that was tried, as an example."""
-    tried = [p["n_formulas"] for p in summary["front"] if 1 <= p["n_formulas"] <= _FEW_FORMULAS]
-    return min(max(tried, default=1), max(1, len(summary["path"])))
+def few_formulas(summary: dict[str, Any]) -> int | None:
+    """Return a number of formulas that is small and less than was kept, as an example.
+
+    None where nothing that was tried is less, or the original columns are kept.
+    """
+    points = summary["front"]
+    most = next((p["n_formulas"] for p in points if p["chosen"]), _FEW_FORMULAS + 1)
+    tried = [p["n_formulas"] for p in points if 1 <= p["n_formulas"] < most]
+    return max((n for n in tried if n <= _FEW_FORMULAS), default=None)
 
 
 def refused_blocks(summary: dict[str, Any]) -> Iterator[Block]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import sys
@@ -27,6 +28,9 @@ _EXPECTED = (
 )
 
 
+_NO_SPACE = os.strerror(errno.ENOSPC)
+
+
 class UserError(Exception):
     """An error to be shown in one line: what came, what was expected, what to do."""
 
@@ -34,6 +38,9 @@ class UserError(Exception):
 def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Return the known name that is most like a name; None where none is like it."""
     folded = {other.casefold(): other for other in known}
+    begun = sorted((other for other in folded if other.startswith(name.casefold())), key=len)
+    if len(name) > 1 and begun:
+        return folded[begun[0]]
     found = get_close_matches(name.casefold(), folded, n=1, cutoff=cutoff)
     return folded[found[0]] if found else None
 
@@ -93,6 +100,11 @@ def _sentence(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, MemoryError):
         return f"the memory does not suffice{': ' + text if text else '.'}"
+    if _NO_SPACE in text:  # polars says it in an error of its own
+        return (
+            "There is no space left on the disk, so nothing was written there: make room, or name "
+            "another folder."
+        )
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
     return text or type(error).__name__

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from featurewright.cli.errors import UserError, did_you_mean
-from featurewright.cli.kinds import NULLS, commas_in_numbers, find_types, nearly_numbers
+from featurewright.cli.kinds import NULLS, commas_in_numbers, find_types
 
 if TYPE_CHECKING:
     from featurewright.auto import AutoFeatures
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 Listener = Callable[[dict[str, Any]], None]
 
-_MANY_ROWS = 20
 _LEAST_LEARNED = 10  # rows of the first fold in time
-_NAMES_OF_ROWS = 0.9  # share of rows with a value of their own from which values name the rows
 
 
 @dataclass
@@ -73,7 +71,7 @@ def read_table(
         typed = find_types(frame, NULLS if nulls is None else nulls, source.delimiter)
         notices += commas_in_numbers(frame, typed)
         frame = typed
-    return frame, [*notices, *nearly_numbers(frame)]
+    return frame, notices
 
 
 def training_table(
@@ -210,15 +208,6 @@ def notices_of_time(
             )
 
 
-def _refuse_names_of_rows(target: pl.Series) -> None:
-    """Refuse a target of classes nearly all of which have one row: no other row tells of them."""
-    if len(target) >= _MANY_ROWS and target.n_unique() > _NAMES_OF_ROWS * len(target):
-        raise UserError(
-            f"The target {target.name!r} has {target.n_unique()} different values in {len(target)} "
-            "rows, like names of the rows, so nothing can be learned of it: choose another column."
-        )
-
-
 def _labels(frame: pl.DataFrame) -> Any:
     """Read several targets as labels that a row has or has not."""
     for series in frame:
@@ -240,8 +229,6 @@ def check_target(y: Any, task: str) -> Any:
             f"Regression needs numbers, but the target {y.name!r} holds {y.drop_nulls()[0]!r}: "
             "choose another target, or --task classification."
         )
-    if task == "classification" or not y.dtype.is_numeric():
-        _refuse_names_of_rows(y)
     # Classes are labels: 0.5 is one by its name alone.
     has_fractions = y.dtype.is_float() and (y != y.floor()).any()
     return y.cast(pl.String) if task == "classification" and has_fractions else y
@@ -297,7 +284,7 @@ def watching(console: Console, seconds: float | None, *, quiet: bool) -> Iterato
     With a time limit, a bar shows how much of it has passed.
     """
     if quiet:
-        with warnings.catch_warnings():
+        with _handled(logging.NullHandler()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield lambda event: None
         return
@@ -352,9 +339,16 @@ def _notices(console: Console) -> Iterator[None]:
 
     class Shown(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            console.print(record.getMessage(), markup=False, highlight=False)
+            console.print(record.getMessage(), markup=False, highlight=False, soft_wrap=True)
 
-    logger, handler = logging.getLogger("featurewright"), Shown()
+    with _handled(Shown()):
+        yield
+
+
+@contextmanager
+def _handled(handler: logging.Handler) -> Iterator[None]:
+    """Let a handler have what the package logs."""
+    logger = logging.getLogger("featurewright")
     logger.addHandler(handler)
     try:
         yield

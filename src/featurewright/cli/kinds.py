@@ -19,7 +19,6 @@ _DECIMAL_COMMA = r"^[-+]?\d*,\d+$|^[-+]?\d+$"
 _THOUSANDS = r"^[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"
 _SURE_THOUSANDS = r",.*[,.]"
 _CODE = r"^[-+]?0\d"
-_FEW = 0.1  # share of cells that are no numbers in a column that was meant to be of numbers
 
 
 class Kind(Enum):
@@ -89,21 +88,6 @@ def commas_in_numbers(texts: pl.DataFrame, found: pl.DataFrame) -> Iterator[str]
             yield f"Column {series.name!r}: {text!r} is read as the number {number:.15g}."
 
 
-def nearly_numbers(frame: pl.DataFrame) -> Iterator[str]:
-    """Yield notices about columns that stayed text because of a few cells."""
-    for series in frame.iter_columns():
-        if series.dtype != pl.String:
-            continue
-        present = series.drop_nulls()
-        odd = present.filter(present.cast(pl.Float64, strict=False).is_null())
-        if len(odd) and len(odd) <= _FEW * len(present):
-            yield (
-                f"Column {series.name!r} is taken for text: {len(present) - len(odd)} of "
-                f"{len(present)} cells are numbers, but {odd[0]!r} is not. If it means missing, "
-                f"use --null {odd[0]!r}."
-            )
-
-
 def with_nulls(series: pl.Series, nulls: Iterable[str]) -> pl.Series:
     """Take some texts for missing values."""
     return series.set(series.is_in(list(nulls)), None)
@@ -168,7 +152,9 @@ def kinds_of(model: Any) -> dict[str, Kind]:
         for name, domain, levels in zip(own.names, own.domains, own.levels, strict=True):
             if levels != ():
                 kinds[name] = known[Domain(domain)]
-    for name in () if linked is None else linked.relational._layout.dates:
+    # What is no number in these columns is missing, which the model finds itself.
+    loose = () if reader is None else reader.numbers
+    for name in (*loose, *(() if linked is None else linked.relational._layout.dates)):
         kinds[name] = Kind.ANYTHING
     return kinds
 

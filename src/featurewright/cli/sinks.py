@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,8 +40,15 @@ def check_output(path: Path, *inputs: Path) -> None:
         raise UserError("This cannot be written to the standard output: name a file instead of -.")
     if not path.parent.is_dir():
         raise UserError(f"There is no folder {path.parent} to write {path.name} to: make it first.")
-    if not os.access(path.parent, os.W_OK):
-        raise UserError(f"Files cannot be written to the folder {path.parent}: choose another one.")
+    try:
+        # Permissions say too little of folders such as /proc.
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise UserError(
+            f"Files cannot be written to the folder {path.parent} ({error.strerror}): choose "
+            "another one."
+        ) from error
     for other in inputs:
         if path.exists() and other.exists() and path.samefile(other):
             raise UserError(f"{path} is an input and would be overwritten: choose another name.")

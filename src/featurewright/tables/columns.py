@@ -43,7 +43,9 @@ def content_of(name: str, series: nw.Series) -> Content:
         return Content.LABELS
     if dtype == nw.Object:
         return _content_of_objects(name, series)
-    raise TypeError(_refusal(name, f"has the dtype {dtype}"))
+    # What narwhals does not know, such as periods, has a name of its own.
+    own = getattr(series.to_native(), "dtype", dtype) if dtype == nw.Unknown else dtype
+    raise TypeError(_refusal(name, f"has the dtype {own}"))
 
 
 def _content_of_objects(name: str, series: nw.Series) -> Content:

@@ -277,6 +277,19 @@ def _read_array(
             f"X has the dtype {X.dtype}, but numbers are expected: turn dates and durations into "
             "numbers first."
         )
+    if isinstance(X, Mapping):
+        raise TypeError("X is a dict, but a table is expected: pass pandas.DataFrame(X).")
+    if getattr(getattr(X, "dtype", None), "kind", None) == "c":
+        raise ValueError(
+            "Complex data not supported: X holds complex numbers, so pass their real and imaginary "
+            "parts as columns."
+        )
+    if getattr(getattr(X, "dtype", None), "names", None):
+        raise TypeError(
+            "X is an array of records, but a table is expected: pass pandas.DataFrame(X)."
+        )
+    if isinstance(X, np.ma.MaskedArray):  # what a mask hides is missing
+        X = np.ma.filled(X.astype(np.float64), np.nan)
     # A number too large becomes infinite here and is reported below, so no warning is due.
     with np.errstate(over="ignore"):
         try:
@@ -343,7 +356,7 @@ def check_range(
     column = int(np.flatnonzero(bad.any(axis=0))[0])
     row = int(np.flatnonzero(bad[:, column])[0])
     value = float(original(row, column) if original else matrix[row, column])
-    text = "infinity (inf)" if np.isinf(value) else f"{value:g}"
+    text = f"infinity ({value:g})" if np.isinf(value) else f"{value:g}"
     name = names[column] if names is not None else f"x{column}"
     raise ValueError(out_of_range(name, text))
 

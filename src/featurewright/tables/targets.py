@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from math import isnan
-from numbers import Real
+from numbers import Complex, Integral, Real
 from typing import Any
 
 import narwhals as nw
@@ -233,7 +233,14 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     if isinstance(sample_weight, Real):
         weights = np.full(n_rows, float(sample_weight))
     else:
-        weights = np.array(as_array(sample_weight, "sample_weight"), dtype=np.float64)
+        given = as_array(sample_weight, "sample_weight")
+        try:
+            weights = np.array(given, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "sample_weight holds values that are not numbers, but one number for each row is "
+                "expected: convert it."
+            ) from error
     if weights.ndim != 1:
         raise ValueError(
             f"Sample weights must be 1D array or scalar, got {weights.ndim}D array: pass one "
@@ -277,7 +284,12 @@ def check_groups(groups: Any, n_rows: int) -> NDArray[Any] | None:
     if groups is None:
         return None
     labels = as_array(groups, "groups")
-    if len(labels) != n_rows or labels.ndim != 1:
+    if labels.ndim != 1:
+        raise ValueError(
+            f"groups has {labels.shape[1]} columns, but one group for each row is expected: pass "
+            "one column."
+        )
+    if len(labels) != n_rows:
         raise ValueError(
             f"groups has {len(labels)} entries, but X has {n_rows} rows: pass one group for each "
             "row."
@@ -353,8 +365,8 @@ def as_array(values: Any, name: str = "y") -> NDArray[Any]:
             # NumPy would turn None and NaN into text.
             labels = np.array(values, dtype=object)
             array = labels if any(map(is_missing, labels.ravel())) else array
-    if array.dtype.kind == "O" and all(isinstance(value, Decimal) for value in array.ravel()):
-        array = array.astype(np.float64)
+    if array.dtype.kind == "O":
+        array = _numbers_of_objects(array, name)
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
     if array.ndim not in (1, 2):
@@ -362,6 +374,40 @@ def as_array(values: Any, name: str = "y") -> NDArray[Any]:
             f"{name} should be a 1d array or a table, got an array of shape {array.shape} instead."
         )
     return array
+
+
+def _numbers_of_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return objects that are all numbers or booleans as such; refuse those mixed with text."""
+    if set(map(type, values.ravel())) <= {str, type(None)}:
+        return values  # most columns of objects
+    known = [value for value in values.ravel() if not is_missing(value)]
+    types = set(map(type, known))
+    is_complete = len(known) == values.size
+    if not types or not any(issubclass(found, Real | Decimal | np.bool_) for found in types):
+        if any(issubclass(found, Complex) for found in types):
+            raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
+        return values
+    for found in types:
+        if not issubclass(found, Real | Decimal | np.bool_):
+            odd = next(value for value in known if isinstance(value, found))
+            number = next(v for v in known if isinstance(v, Real | Decimal | np.bool_))
+            raise ValueError(
+                f"{name} mixes {odd!r} ({found.__name__}) with {number!r} "
+                f"({type(number).__name__}), but values of one type are expected: convert them all "
+                "to text, or all to numbers."
+            )
+    if all(issubclass(found, bool | np.bool_) for found in types):
+        return values.astype(bool) if is_complete else values
+    try:
+        if is_complete and all(issubclass(found, Integral | np.bool_) for found in types):
+            return values.astype(np.int64)
+        numbers = [np.nan if is_missing(value) else float(value) for value in values.ravel()]
+    except OverflowError as error:
+        raise ValueError(
+            f"{name} holds an integer of more than 18 digits, beyond what is computed with: make "
+            "text of it if it is a label, or rescale it."
+        ) from error
+    return np.array(numbers, dtype=np.float64).reshape(values.shape)
 
 
 def _series_values(series: nw.Series) -> NDArray[Any]:

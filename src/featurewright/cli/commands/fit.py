@@ -67,7 +67,9 @@ def fit(
             metavar="COLUMN",
         ),
     ],
-    task: Annotated[Task, typer.Option(help="What the target is.")] = Task.AUTO,
+    task: Annotated[
+        Task, typer.Option(help="What the target is; auto goes by its values.")
+    ] = Task.AUTO,
     effort: Annotated[
         Effort,
         typer.Option(help="How much is tried; the same effort and seed give the same result."),
@@ -179,8 +181,8 @@ def fit(
     sql: Annotated[
         Path | None,
         typer.Option(
-            help="Write them as SQL, e.g. features.sql, over my_table; 'featurewright sql' can "
-            "name the table and a key.",
+            help="Write the features as SQL, e.g. features.sql, over my_table; 'featurewright sql' "
+            "can name the table and a key.",
             metavar="FILE",
             **WRITING,
         ),

@@ -270,6 +270,7 @@ def check_reader(reader: TableReader) -> None:
     demand(
         all(0 <= place < n_columns for place in places)
         and reader.plain.n_columns == n_plain
+        and set(reader.numbers) <= set(reader.plain.names)
         and len(reader.columns) == reader.schema.n_columns >= max(1, n_plain)
         and all(
             column.part in texts[column.source]

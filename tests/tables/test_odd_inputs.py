@@ -1,0 +1,96 @@
+"""Targets, weights and tables of odd types: read as what they hold, or refused in one sentence."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from featurewright.auto.targets import read_target
+from featurewright.tables import as_array, check_groups, check_weights, encode, learn_schema
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"),
+    [
+        ([1, 0, 1], "i", [1, 0, 1]),
+        ([1, np.int64(2), True], "i", [1, 2, 1]),
+        ([True, np.bool_(False)], "b", [True, False]),
+        ([1.5, 2, Decimal("0.5")], "f", [1.5, 2.0, 0.5]),
+        ([1, None, 3.0], "f", [1.0, np.nan, 3.0]),
+        ([True, None], "O", [True, None]),
+        (["a", None], "O", ["a", None]),
+    ],
+)
+def test_objects_that_are_numbers_are_read_as_such(values, kind, expected):
+    found = as_array(np.array(values, dtype=object))
+    assert found.dtype.kind == kind
+    np.testing.assert_array_equal(found, np.array(expected, dtype=found.dtype))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1, "a", 2.5], r"y mixes 'a' \(str\) with 1 \(int\)"),
+        ([1, [2]], r"y mixes \[2\] \(list\) with 1 \(int\)"),
+        ([1, 10**400], "y holds an integer of more than 18 digits"),
+        ([1, 2 + 1j], "y mixes"),
+        ([1j, 2j], "Complex data not supported"),
+    ],
+)
+def test_objects_of_several_kinds_are_refused(values, message):
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    with pytest.raises(ValueError, match=message):
+        as_array(array)
+
+
+NUMBERS = [f"{k / 8}" for k in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (NUMBERS, "holds numbers as text: convert it to numbers"),
+        ([*NUMBERS, "n/a"], "holds numbers as text but for the cell 'n/a': convert it"),
+        ([f"name {k}" for k in range(100)], "has 100 different values in 100 rows, like names"),
+        (np.array([1.0, 1e300, 2.5]), "holds 1e[+]300, whose square is too large"),
+    ],
+)
+def test_targets_that_nothing_can_be_learned_of_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        read_target(y, len(y), None)
+
+
+def test_numbers_as_text_are_classes_where_that_is_said():
+    assert read_target(NUMBERS[:20] * 5, 100, None, "classification").task == "classification"
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ({"a": [1.0, 2.0]}, "X is a dict, but a table is expected"),
+        (np.ones((3, 2)) + 1j, "Complex data not supported: X holds complex numbers"),
+        (np.zeros(3, dtype=[("a", float)]), "X is an array of records"),
+        (pd.DataFrame({"a": pd.period_range("2020", periods=3)}), r"has the dtype period\[D\]"),
+        (np.array([[1.0], [-np.inf]]), r"contains infinity \(-inf\)"),
+    ],
+)
+def test_tables_that_are_none_are_refused(X, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        learn_schema(X)
+
+
+def test_what_a_mask_hides_is_missing():
+    hidden = np.ma.masked_greater(np.array([[1.0], [2.0], [9.0]]), 5.0)
+    found = encode(learn_schema(hidden), hidden)
+    np.testing.assert_array_equal(found.ravel(), [1.0, 2.0, np.nan])
+
+
+def test_weights_and_groups_of_wrong_kinds_are_refused():
+    with pytest.raises(ValueError, match="sample_weight holds values that are not numbers"):
+        check_weights(["a", "b"], 2)
+    with pytest.raises(ValueError, match="groups has 2 columns, but one group for each row"):
+        check_groups(np.ones((3, 2)), 3)
