@@ -281,3 +281,35 @@ def test_jobs_do_not_matter() -> None:
     customers, orders, y = shop(n=200)
     one, two = (shop_features(orders, n_jobs=n).fit_transform(customers, y) for n in (1, 2))
     np.testing.assert_array_equal(one, two)
+
+
+def test_whole_numbers_of_more_than_64_bits_and_odd_objects() -> None:
+    customers, orders, y = shop(n=40)
+    rows, linked = customers.to_pandas(), orders.to_pandas()
+    for change, error, text in [
+        (lambda key: key + 2**70, ValueError, "the table of link 'orders' holds 1180591620717411"),
+        (
+            lambda key: str(key).encode(),
+            TypeError,
+            "the table of link 'orders' holds bytes objects",
+        ),
+    ]:
+        keys, theirs = (
+            table.assign(customer=[change(int(key)) for key in table["customer"]])
+            for table in (rows, linked)
+        )
+        with pytest.raises(error, match=text):
+            shop_features(theirs).fit(keys, y)
+
+
+def test_columns_of_one_name() -> None:
+    customers, orders, y = shop(n=40)
+    rows, linked = customers.to_pandas(), orders.to_pandas()
+    twice = linked.set_axis(["amount", *linked.columns[1:]], axis=1)
+    assert list(twice.columns).count("amount") == 2
+    with pytest.raises(
+        ValueError, match=r"link 'orders' has several columns of one name \(.*amount"
+    ):
+        shop_features(twice).fit(rows, y)
+    with pytest.raises(ValueError, match=r"X has several columns of one name \(.*age"):
+        shop_features(linked).fit(rows.set_axis(["age", *rows.columns[1:]], axis=1), y)

@@ -54,7 +54,7 @@ from featurewright.relations.search import (
     refined,
     seen_by_any,
 )
-from featurewright.relations.sources import Source, learn_sources, unique_names
+from featurewright.relations.sources import Source, learn_sources, unique_names, wrap_frame
 from featurewright.relations.targets import (
     TARGET,
     EarlierMeans,
@@ -407,8 +407,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             self._layout = TableLayout(schema, {})
             self._refuse_array()
             return None, np.asarray(matrix, dtype=np.float64)
+        frame = wrap_frame(X, "X")
         validate_data(self, X, reset=True, skip_check_array=True)
-        frame = nw.from_native(X, eager_only=True)
         self._layout = learn_layout(frame, set())
         return frame, encode_columns(frame, self._layout, "X")
 
@@ -445,8 +445,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             self._refuse_array()
             rows = apply_table(self, self._layout.schema, X, dtype=np.float64)
             return None, np.asarray(rows, dtype=np.float64)
+        frame = wrap_frame(X, "X")
         validate_data(self, X, reset=False, skip_check_array=True)
-        frame = nw.from_native(X, eager_only=True)
         return frame, encode_columns(frame, self._layout, "X")
 
     def _read_target(self, y: Any, n_rows: int) -> tuple[Numbers, TargetColumns]:
