@@ -32,6 +32,7 @@ WRITE = PAGES / "relations_peers.md"
 WORKER = Path(__file__).resolve().parent / "relations_worker.py"
 N_AIR_ROWS = 600
 N_SHOP_ROWS = 2_000
+BAR = 20  # times the time of ours, that a feature of a peer was aimed to take
 VARIANTS = (
     (OURS, "same"),
     (OURS, "searched"),
@@ -191,8 +192,10 @@ def lines(database: Database, limit: float) -> tuple[list[list[str]], list[str]]
         if (library, variant) == (OURS, "same"):
             ours = each
         elif library != OURS:
+            said = "" if each >= BAR * ours else f", less than the {BAR} times that were aimed at"
             sentences.append(
-                f"- {database.title}: a feature of {title} takes {each / ours:.0f} times as long."
+                f"- {database.title}: a feature of {title} takes {each / ours:.0f} times as long"
+                f"{said}."
             )
     return rows, sentences
 
@@ -223,7 +226,8 @@ The same aggregates are count, sum, mean, standard deviation, minimum, maximum, 
 first, last, distinct labels and time since the last row, of every column, as far as a library has
 them, over all earlier rows and the last 90 days, or over the last day and week of hourly rows. Rows
 see nothing of their own time or later: cutoff times of featuretools, rows chosen beforehand for
-tsfresh. The search compares its candidates on a sample of rows and keeps 50; its windows and
+tsfresh, whose larger set of features had no result within the limit when it was tried, and has no
+row here. The search compares its candidates on a sample of rows and keeps 50; its windows and
 conditions are its own, and its time is that of the whole fit and transform, with the candidates as
 features. Seconds are those of the processor, memory is what the process grew by; reading the tables
 is part of both.

@@ -18,8 +18,11 @@ from tests.relations.test_features import days, shop
 from tests.relations.test_files import reload
 
 from featurewright import AutoFeatures, Link
+from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
+from featurewright.auto.leaderboard import Leaderboard
 from featurewright.auto.link_words import describe
 from featurewright.auto.links import with_links
+from featurewright.auto.scoring import HeldOutScore
 from featurewright.auto.summary import summarize
 from featurewright.auto.time_folds import row_times, split_by_time
 from featurewright.export import to_onnx, to_sql
@@ -57,9 +60,58 @@ def test_features_over_links_are_kept_and_named() -> None:
 
 def test_the_baseline_is_the_table_without_links() -> None:
     auto, customers, _, y = fitted()
-    alone = with_orders(None, links=()).fit(customers, y)
+    alone = with_orders(None, links=()).fit(customers.drop("customer"), y)
     assert alone.baseline_score_ == auto.baseline_score_
-    assert alone.originals_.columns == auto.originals_.columns
+    assert [column.name for column in alone.originals_.columns] == [
+        column.name for column in auto.originals_.columns
+    ]
+    # Numbers of customers, and times that no later row has, say nothing of them.
+    assert auto.left_out_["customer"].startswith("is a key")
+    assert not {"customer", "now: days", "now: year"} & {c.name for c in auto.columns_}
+
+
+def test_links_that_say_nothing_change_nothing() -> None:
+    rng = np.random.default_rng(5)
+    rows = pl.DataFrame(rng.normal(size=(240, 3)), schema=["a", "b", "c"])
+    y = (rows["a"] * rows["b"]).to_numpy() > 0
+    code = pl.Series("code", rng.choice([f"code {k}" for k in range(12)], len(rows)))
+    table = rows.with_columns(code)
+    settings: dict[str, Any] = {"methods": "batch", "effort": "quick", "random_state": 0}
+    flat = AutoFeatures(**settings).fit(table, y)
+    grouped = AutoFeatures(links=[Link.group(on="code")], **settings).fit(table, y)
+    assert len(flat.features_)
+    assert list(grouped.get_feature_names_out()) == list(flat.get_feature_names_out())
+    np.testing.assert_array_equal(grouped.transform(table), flat.transform(table))
+    assert (grouped.gain_, grouped.gain_std_) == (flat.gain_, flat.gain_std_)
+    assert grouped.linked_ is None
+    (tried,) = [result for result in grouped.results_ if result["method"] == "links"]
+    assert tried["status"] != "done"
+
+
+def test_a_choice_over_links_must_beat_the_one_without() -> None:
+    ours, flat = Leaderboard(["links"], 0.5), Leaderboard(["batch"], 0.5)
+    linked = Candidate((Block("links", Order.RESIDUAL, 1),))
+    rival = Candidate((Block("batch", Order.RESIDUAL, 1),))
+    for fold, (mine, theirs) in enumerate([(0.8, 0.7), (0.9, 0.8), (0.85, 0.76)]):
+        for board in (ours, flat):
+            board.add(ORIGINAL.label, ORIGINAL, fold, HeldOutScore(0.5, 0.5))
+        ours.add("links", linked, fold, HeldOutScore(mine, mine))
+        flat.add("batch", rival, fold, HeldOutScore(theirs, theirs))
+    assert ours.beats(linked, flat, rival)
+    assert not flat.beats(rival, ours, linked)
+    assert ours.beats(linked, flat, ORIGINAL)
+    assert not ours.beats(ORIGINAL, flat, rival)
+    assert not ours.beats(ORIGINAL, flat, ORIGINAL)
+    ours.add("links", linked, 0, HeldOutScore(0.6, 0.6))  # better in two folds, far worse in one
+    assert not ours.beats(linked, flat, rival)
+    assert ours.mean_gain(linked) > flat.mean_gain(rival)
+    longer = Candidate((Block("batch", Order.RESIDUAL, 2),))
+    for fold, score in enumerate((0.7, 0.8, 0.76)):
+        flat.add("batch", longer, fold, HeldOutScore(score, score))
+    assert ours.beats(linked, flat, longer)  # ahead, with fewer columns
+    flat.note_beaten("links", ours)
+    assert flat.results()[-1]["reason_code"] == "no_better_joined"
+    assert flat.results()[-1]["fold_scores"] == [0.6, 0.9, 0.85]
 
 
 def test_one_row_equals_the_batch_and_newer_tables_are_read() -> None:

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 
-from featurewright import AutoFeatures, Link, load, save
-from featurewright.auto.links import row_keys
+from featurewright import AutoFeatures, load, save
 from featurewright.auto.reading import learn_reader
 
 SEARCH = {"methods": "batch", "effort": "quick", "cv": 2, "random_state": 0}
@@ -84,15 +83,3 @@ def test_folds_and_methods_that_make_no_sense_are_refused(settings, message):
     X = np.random.default_rng(0).normal(size=(40, 2))
     with pytest.raises(ValueError, match=message):
         AutoFeatures(**{**SEARCH, **settings}).fit(X, X[:, 0])
-
-
-def test_numbers_that_are_keys_are_no_columns():
-    frame = pd.DataFrame(
-        {"store": np.arange(60) % 7, "size": np.arange(60) % 7 + 0.5, "town": ["a", "b", "c"] * 20}
-    )
-    keys = {"store", "size", "town"}
-    reader, _, left_out = learn_reader(BaseEstimator(), frame, keys=keys)
-    assert list(left_out) == ["store"]
-    assert reader.plain.names == ("size", "town")
-    links = [Link(frame, on="store"), Link.group(on="town"), Link.history(on="size", time="day")]
-    assert row_keys(links) == {"store", "size"}

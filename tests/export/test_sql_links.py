@@ -83,8 +83,7 @@ def with_features(model: Any, features: list[tuple[int, LinkFeature]], X: Any, y
     model.worth_ = np.zeros(len(features))
     model._feature_sources = np.array([at for at, _ in features], dtype=np.int64)
     model._n_columns = len(features) + len(model._group_names)
-    n_shown = model._layout.schema.n_columns if model.include_original else 0
-    model._fill = np.arange(n_shown + model._n_columns, dtype=float) + 0.5
+    model._fill = np.arange(len(model._shown) + model._n_columns, dtype=float) + 0.5
     return model
 
 

@@ -56,10 +56,31 @@ def test_finds_the_conditional_sum() -> None:
     features = shop_features(orders, n_features_out=5).fit(customers, y)
     assert str(features.features_[0]) == "sum(orders.amount, where channel = 'web')"
     assert features.n_candidates_ <= features.budget
-    assert list(features.get_feature_names_out()[:3]) == ["customer", "now", "age"]
+    assert list(features.get_feature_names_out()[:1]) == ["age"]
     model = make_pipeline(clone(features), LogisticRegression(max_iter=5000))
     train, test = slice(0, 300), slice(300, None)
     assert model.fit(customers[train], y[train]).score(customers[test], y[test]) > 0.85
+
+
+def test_which_row_is_meant_and_when_is_no_column() -> None:
+    customers, orders, y = shop()
+    city = np.where(np.arange(len(customers)) % 3 > 0, "north", "south")
+    rows = customers.with_columns(city=pl.Series(city), code=pl.Series(np.arange(len(city)) % 7))
+    links = [
+        Link(orders, on="customer", time="date", name="orders"),
+        Link.group(on="code"),
+    ]
+    model = RelationalFeatures(links, as_of="now", n_features_out=2, random_state=0).fit(rows, y)
+    names = list(model.get_feature_names_out())
+    # Text is a category, and the key of a group may be a quantity.
+    assert names[:3] == ["age", "city", "code"]
+    assert not {"customer", "now"} & set(names)
+    assert model.transform(rows).shape[1] == len(names)
+    # Where nothing is found there must be something in the result.
+    keys = customers.select("customer", "now")
+    shuffled = np.random.default_rng(1).permutation(y)
+    nothing = shop_features(orders.head(3)).fit(keys, shuffled)
+    assert list(nothing.get_feature_names_out()) == ["customer", "now"]
 
 
 def test_labels_that_the_fit_did_not_see_are_counted() -> None:

@@ -108,7 +108,7 @@ def test_missing_keys_and_times() -> None:
     with pytest.warns(UserWarning, match="Column 'now' of X has no time in 400 of 400 rows"):
         unseen = model.transform(never)
     for columns in (model.transform(nobody), unseen, model.transform(stranger)):
-        values = columns[:, 3:]
+        values = columns[:, 1:]
         assert (values[:, own] == 0.0).all()
         assert np.isnan(values[:, np.logical_not(own)]).all()
 
@@ -123,7 +123,7 @@ def test_times_with_zones_are_instants() -> None:
     model = utc.fit(rows, y)
     np.testing.assert_array_equal(model.transform(rows), expected)
     actual = model.transform(elsewhere)
-    np.testing.assert_array_equal(actual[:, 3:], expected[:, 3:])
+    np.testing.assert_array_equal(actual, expected)
     assert len(names) == 2
     with pytest.raises(TypeError, match="'now' of X has no time zone"):
         model.transform(customers)
@@ -147,7 +147,7 @@ def test_empty_tables() -> None:
     assert not empty.features_
     model = shop_features(orders, keep_missing=True).fit(customers, y)
     values = model.transform(customers, links={"orders": orders[:0]})
-    shown = values[:, 3:]
+    shown = values[:, 1:]
     assert (np.isnan(shown) | (shown == 0.0)).all()
     assert model.transform(customers[:0]).shape == (0, values.shape[1])
 
@@ -281,3 +281,35 @@ def test_jobs_do_not_matter() -> None:
     customers, orders, y = shop(n=200)
     one, two = (shop_features(orders, n_jobs=n).fit_transform(customers, y) for n in (1, 2))
     np.testing.assert_array_equal(one, two)
+
+
+def test_whole_numbers_of_more_than_64_bits_and_odd_objects() -> None:
+    customers, orders, y = shop(n=40)
+    rows, linked = customers.to_pandas(), orders.to_pandas()
+    for change, error, text in [
+        (lambda key: key + 2**70, ValueError, "the table of link 'orders' holds 1180591620717411"),
+        (
+            lambda key: str(key).encode(),
+            TypeError,
+            "the table of link 'orders' holds bytes objects",
+        ),
+    ]:
+        keys, theirs = (
+            table.assign(customer=[change(int(key)) for key in table["customer"]])
+            for table in (rows, linked)
+        )
+        with pytest.raises(error, match=text):
+            shop_features(theirs).fit(keys, y)
+
+
+def test_columns_of_one_name() -> None:
+    customers, orders, y = shop(n=40)
+    rows, linked = customers.to_pandas(), orders.to_pandas()
+    twice = linked.set_axis(["amount", *linked.columns[1:]], axis=1)
+    assert list(twice.columns).count("amount") == 2
+    with pytest.raises(
+        ValueError, match=r"link 'orders' has several columns of one name \(.*amount"
+    ):
+        shop_features(twice).fit(rows, y)
+    with pytest.raises(ValueError, match=r"X has several columns of one name \(.*age"):
+        shop_features(linked).fit(rows.set_axis(["age", *rows.columns[1:]], axis=1), y)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -26,8 +28,8 @@ from featurewright.auto.estimators import (
     probabilities,
 )
 from featurewright.auto.failures import Attempt
-from featurewright.auto.links import LAST_SEED, LinkSearch, keep_used, read_table, row_keys
-from featurewright.auto.methods import METHODS, Task, chosen_methods, warm_up
+from featurewright.auto.links import LAST_SEED, LinkSearch, keep_used, read_table
+from featurewright.auto.methods import LINKS, METHODS, Task, chosen_methods, warm_up
 from featurewright.auto.notebook import NotebookView
 from featurewright.auto.parts import RANGE_LEVELS, Part, compute_columns
 from featurewright.auto.plan import EFFORTS
@@ -45,7 +47,7 @@ from featurewright.auto.workspace import Problem, Workspace
 from featurewright.estimators.collections import TakesCollections, takes_collections
 from featurewright.estimators.parameters import check_jobs, flag, number, one_of, whole_number
 from featurewright.estimators.selection import indicator_target
-from featurewright.relations.links import check_links
+from featurewright.relations.links import check_links, names_of_rows
 from featurewright.tables import (
     EncodedTable,
     check_groups,
@@ -62,6 +64,15 @@ _NAMES = ("auto", "formula", "short")
 def _model_has(method: str) -> Any:
     """Return a test of whether the fitted model has a method."""
     return lambda self: not hasattr(self, "model_") or hasattr(self.model_, method)
+
+
+def _with_and_without(
+    make: Callable[..., Search], methods: Sequence[str], links: LinkSearch | None
+) -> list[Search]:
+    """Return the searches of a table: with its links where it has some, and without."""
+    found = [] if links is None else [make(methods=methods, links=links)]
+    flat = [method for method in methods if not METHODS[method].needs_links]
+    return [*found, make(methods=flat)] if flat else found
 
 
 class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, BaseEstimator):
@@ -331,8 +342,9 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 "numbers."
             )
         clock = self._make_clock(self.time_budget)
+        keys, row_clocks = names_of_rows(self.links, self.as_of)
         reader, table, left_out = learn_reader(
-            self, X, free_text=self.free_text, keys=row_keys(self.links)
+            self, X, free_text=self.free_text, keys=keys, times=row_clocks
         )
         for name, _, kind in reader.times if self.verbose else ():
             _logger.warning("Column %r is read as a %s.", name, kind.value)
@@ -386,21 +398,20 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
             left_out |= unused
         clock.pause(lambda: warm_up(task, methods))
         with few_threads(self.n_jobs, table.matrix.size):
-            search = Search(
+            make = partial(
+                Search,
                 Problem(table, labels, codes, weights, task, self.n_features_out),
                 folds,
                 further,
                 estimator=estimator,
                 scorer=scorer,
-                methods=methods,
                 seed=seed,
                 effort=effort,
                 clock=clock,
                 listen=self._notify,
                 skips_slow=isinstance(self.methods, str) and self.methods not in METHODS,
-                links=links,
             )
-            return self._run(search, name, links), known
+            return self._run(_with_and_without(make, methods, links), name, links), known
 
     def _link_search(self, X: Any, labels: NDArray[Any], groups: Any) -> LinkSearch:
         """Return what finds columns over links in choices of the training rows."""
@@ -418,10 +429,22 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
 
     _make_clock = Clock  # tests replace it with a clock that they control
 
-    def _run(self, search: Search, name: str, links: LinkSearch | None) -> Problem:
-        """Search, choose, and fit once more on all rows; return these as methods see them."""
+    def _run(self, searches: Sequence[Search], name: str, links: LinkSearch | None) -> Problem:
+        """Search, choose, and fit once more on all rows; return these as methods see them.
+
+        With links the same table is searched without them too: a choice over links must be better
+        than that.
+        """
+        search = searches[0]
         search.run()
         candidate, gains = search.leaderboard.decide()
+        if links is not None and len(searches) > 1 and not search.stopped_by_time:
+            flat = searches[1]
+            flat.run()
+            rival, rival_gains = flat.leaderboard.decide()
+            if not search.leaderboard.beats(candidate, flat.leaderboard, rival):
+                flat.leaderboard.note_beaten(LINKS, search.leaderboard)
+                search, candidate, gains, links = flat, rival, rival_gains, None
         self._keep_results(search, candidate, gains)
         problem = self._refit(search, candidate, links)
         kept = ORIGINAL if self.best_method_ == ORIGINAL.label else candidate

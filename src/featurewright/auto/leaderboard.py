@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from featurewright.auto.choice import (
     is_above,
 )
 from featurewright.auto.methods import has_formulas
-from featurewright.auto.outcomes import DONE, Outcome
+from featurewright.auto.outcomes import DONE, Outcome, Reason, Status
 from featurewright.auto.scoring import HeldOutScore
 
 
@@ -208,6 +208,38 @@ class Leaderboard:
             n_proofs = self.n_folds - self.n_choosing_folds if self.finished() else 0
             return ORIGINAL, np.zeros(max(0, n_proofs))
         return choice.key, choice.gains
+
+    def beats(self, candidate: Candidate, other: Leaderboard, rival: Candidate) -> bool:
+        """Whether a candidate is better than that of another search on the same folds.
+
+        It must be so surely, unless it has fewer columns.
+        """
+        if ORIGINAL in (candidate, rival):
+            return candidate != ORIGINAL
+        first = max(self.n_choosing_folds, other.n_choosing_folds)
+        ours, theirs = self._gains_by_fold(candidate), other._gains_by_fold(rival)
+        shared = [number for number in sorted(ours) if number >= first and number in theirs]
+        ahead = np.array([ours[number] - theirs[number] for number in shared])
+        if len(ahead) < 2 or candidate.n_columns < rival.n_columns:
+            return bool(ahead.sum() > 0.0)
+        return is_above(ahead, self.test_share, SURE)
+
+    def _gains_by_fold(self, candidate: Candidate) -> dict[int, float]:
+        """Return the differences to the original columns, by the number of the fold."""
+        numbers = sorted(self.scores[candidate])
+        return dict(zip(numbers, self.gains(candidate).tolist(), strict=True))
+
+    def note_beaten(self, label: str, other: Leaderboard) -> None:
+        """Take a method of another search over, which did no better than this one."""
+        record = other.records[label]
+        scores = {c: other.scores[c] for c in record.candidates}
+        if not set(self.scores[ORIGINAL]) >= {n for found in scores.values() for n in found}:
+            scores = {}  # on other folds
+        self.scores |= scores
+        outcome = record.outcome
+        if outcome == DONE:
+            outcome = Outcome(Status.STOPPED, Reason.NO_BETTER_JOINED)
+        self.records[label] = replace(record, outcome=outcome, candidates=list(scores))
 
     def _over_constant(self, candidate: Candidate) -> NDArray[np.float64]:
         """Return the differences to a constant prediction by fold."""

@@ -103,14 +103,6 @@ def used_columns(parts: Iterable[Part], n_columns: int) -> set[int]:
     return used
 
 
-def row_keys(links: Sequence[Link]) -> set[str]:
-    """Return the columns that say which rows of other tables, or earlier rows, belong to a row.
-
-    The columns of groups are not among them: they describe a row.
-    """
-    return {here for link in links if link.kind is not LinkKind.GROUP for here, _ in link.keys}
-
-
 class LinkSearch:
     """Finds columns over links for choices of the training rows.
 

@@ -46,6 +46,7 @@ from featurewright.tables import EncodedTable, learn_schema
 
 MAX_FORMULAS = 200  # of one method, that are selected from
 FORMULAS = "formulas"
+LINKS = "links"  # the method that gives columns over links as they are
 ADDITIVE = "additive"  # how the formulas of a short sum are called
 """Name of what is not a method: the best formulas of several methods, in one order."""
 
@@ -579,7 +580,7 @@ METHODS = {
             cost=1.0,
         ),
         Method(
-            name="links",
+            name=LINKS,
             gives="formulas",
             idea="counts, means, trends and more of the rows of other tables that belong to a row",
             when="several tables, histories, groups: rows that explain other rows (--link)",
@@ -661,9 +662,9 @@ def chosen_methods(methods: Any, links: Any = ()) -> list[str]:
     names = _named_methods(methods)
     if not names and not len(links):
         raise ValueError('methods=[] names no method: use "all", "readable", or some names.')
-    if not len(links) and "links" in names:
+    if not len(links) and LINKS in names:
         raise ValueError("methods has 'links', but there are no links: pass links=[Link(…)] too.")
-    return names if not len(links) or "links" in names else [*names, "links"]
+    return names if not len(links) or LINKS in names else [*names, LINKS]
 
 
 def _named_methods(methods: Any) -> list[str]:

@@ -56,6 +56,8 @@ _MIN_WORDS = 4.0  # of a label on average, from which labels are sentences
 _MAX_SAMPLED_LABELS = 1_000
 _MIN_LABELS = 20  # of a later column, from which it is told how many are new
 _MAX_UNSEEN_SHARE = 0.5  # of the labels, up to which nothing is said of them
+_NUMBER_OF_ROW = "is a key: its numbers say which row is meant, not what it is like"
+_TIME_OF_ROW = "is the time of the rows, which no later row shares"
 _FREE_TEXT = "holds free text, which is not read: free_text=True reads it"
 _MAX_DATE_COLUMNS = 6  # up to which differences of dates are columns
 _ID_NAME = re.compile(r"(^|[^a-z])(id|uuid|guid|key|index|rownum|row)$", re.IGNORECASE)
@@ -189,13 +191,19 @@ def keep_plain(
 
 
 def learn_reader(
-    estimator: BaseEstimator, X: Any, *, free_text: bool = True, keys: Collection[str] = ()
+    estimator: BaseEstimator,
+    X: Any,
+    *,
+    free_text: bool = True,
+    keys: Collection[str] = (),
+    times: Collection[str] = (),
 ) -> tuple[TableReader, EncodedTable, dict[str, str]]:
     """Return a reader learned from a table, the table as encoded, and the columns left out.
 
     Sets ``n_features_in_`` and, where the table has names, ``feature_names_in_`` of the estimator.
-    Without `free_text`, columns of free text are left out, and so are whole numbers that are `keys`
-    of other tables: 7 is no more than 6 there.
+    Without `free_text`, columns of free text are left out. So are numbers in `keys`, which say
+    which row is meant, and of `times` what no later row shares with these: the year, and the days
+    since the first one; unless nothing else is left.
     """
     frame = _as_frame(X)
     if frame is None:
@@ -219,11 +227,11 @@ def learn_reader(
         if (reason := _reason(matrix[:, at], whole, at))
     }
     for at, place in enumerate(is_plain):
-        is_number = whole.domains[at] == Domain.REAL and names[place] in keys
-        if is_number and not np.any(matrix[:, at] % 1.0 > 0.0):
-            left_out.setdefault(names[place], "is the key of a link, a number that names rows")
+        name = names[place]
+        if name in times or (name in keys and whole.domains[at] != Domain.CATEGORY):
+            left_out.setdefault(name, _TIME_OF_ROW if name in times else _NUMBER_OF_ROW)
     seconds: dict[str, Seconds] = {}
-    times = []
+    dated = []
     for place, kind in enumerate(kinds):
         if kind is None:
             continue
@@ -232,7 +240,7 @@ def learn_reader(
             left_out[names[place]] = "has the same value in every row"
             continue
         seconds[names[place]] = values
-        times.append((names[place], place, kind))
+        dated.append((names[place], place, kind))
     kept = [at for at, place in enumerate(is_plain) if names[place] not in left_out]
     texts: list[tuple[str, int, TextReader]] = []
     parts: dict[str, dict[str, Matrix]] = {}
@@ -242,14 +250,16 @@ def learn_reader(
             texts.append((name, place, learn_text(found)))
             parts[name] = texts[-1][2].read(found)
             del left_out[name]
-    if not kept and not times and not texts:
+    taken = set(names)
+    derived = _derive(seconds, {name: kind for name, _, kind in dated}, taken, times)
+    derived += _derive_text(parts, taken)
+    if not kept and not derived and (keys or times):
+        return learn_reader(estimator, X, free_text=free_text)
+    if not kept and not derived:
         if not is_plain:
             raise ValueError("No column of X has more than one value: pass columns that vary.")
         kept = list(range(len(is_plain)))  # something must be left to learn from
         left_out = {}
-    taken = set(names)
-    derived = _derive(seconds, {name: kind for name, _, kind in times}, taken)
-    derived += _derive_text(parts, taken)
     plain = _subset(whole, kept)
     columns = tuple(DerivedColumn(name, name, "value") for name in plain.names) + derived
     schema = _with_derived(plain, derived)
@@ -258,7 +268,7 @@ def learn_reader(
     if odd:
         _logger.warning("%s", tell_of_numbers(odd, len(frame)))
     reader = TableReader(
-        names, places, plain, tuple(times), columns, schema, None, tuple(texts), tuple(odd)
+        names, places, plain, tuple(dated), columns, schema, None, tuple(texts), tuple(odd)
     )
     # A copy: the rows may be kept, and must not change with the table of the user.
     table = EncodedTable(_join(matrix[:, kept], seconds, parts, derived), schema)
@@ -329,17 +339,27 @@ def _are_sentences(labels: Sequence[object]) -> bool:
 
 
 def _derive(
-    seconds: dict[str, Seconds], kinds: dict[str, TimeKind], taken: set[str]
+    seconds: dict[str, Seconds],
+    kinds: dict[str, TimeKind],
+    taken: set[str],
+    of_rows: Collection[str] = (),
 ) -> tuple[DerivedColumn, ...]:
-    """Return the columns derived from dates, durations and times: those that vary."""
+    """Return the columns derived from dates, durations and times: those that vary.
+
+    Of the times of rows, those that do not come again are none.
+    """
     derived = []
     for name, values in seconds.items():
         if not kinds[name].is_date:
             derived.append(DerivedColumn(_free(f"{name}: seconds", taken), name, "seconds"))
             continue
         for part, found in date_parts(values).items():
+            if part == "year" and name in of_rows:
+                continue
             if len(np.unique(found[~np.isnan(found)])) > 1:
                 derived.append(DerivedColumn(_free(f"{name}: {part}", taken), name, part))
+        if name in of_rows:
+            continue
         base = float(np.floor(np.nanmin(values) / DAY))
         derived.append(DerivedColumn(_free(f"{name}: days", taken), name, "days", "", base))
     dates = [name for name in seconds if kinds[name].is_date]

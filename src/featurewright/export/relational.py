@@ -118,7 +118,7 @@ class LinkedQuery:
         for at, means in model._statistics.items():
             for k, feature in enumerate(np.flatnonzero(model._feature_sources == at).tolist()):
                 found[feature] = self._group_value(f"{rows}.g{at}", means, k)
-        outputs = [_parse(f"{rows}.v{at}") for at in range(self._n_shown())]
+        outputs = [_parse(f"{rows}.v{at}") for at in model._shown]
         outputs += [found[at] for at in range(len(model.features_))]
         for at, means in enumerate(model._groups, start=len(model._sources)):
             width = len(means.other)
@@ -139,18 +139,11 @@ class LinkedQuery:
             query = query.with_(name, as_=step, materialized=kept, copy=False)
         return query
 
-    def _n_shown(self) -> int:
-        """Return how many columns of the table are in the result."""
-        shown = self.model.include_original or not self.model._n_columns
-        return int(self.model._layout.schema.n_columns) if shown else 0
-
     def _read(self, table: Sql, keys: Sequence[str]) -> Sql:
         """Write the table itself: columns, and keys, times and groups that links need."""
         model = self.model
         columns = [_named(quoted(key, column=True), f"c{k}") for k, key in enumerate(keys)]
-        columns += [
-            _named(self._value(model._layout, at), f"v{at}") for at in range(self._n_shown())
-        ]
+        columns += [_named(self._value(model._layout, int(at)), f"v{at}") for at in model._shown]
         for place, (source, _) in enumerate(self._used()):
             columns += self._here(source.link, place, source.layout.kinds)
             if source.link.time is not None:

@@ -43,7 +43,7 @@ from featurewright.relations.linked import (
     learn_layout,
     read_times,
 )
-from featurewright.relations.links import LinkKind, all_links, check_links
+from featurewright.relations.links import LinkKind, all_links, check_links, names_of_rows
 from featurewright.relations.search import (
     auto_windows,
     base_candidates,
@@ -54,7 +54,7 @@ from featurewright.relations.search import (
     refined,
     seen_by_any,
 )
-from featurewright.relations.sources import Source, learn_sources, unique_names
+from featurewright.relations.sources import Source, learn_sources, unique_names, wrap_frame
 from featurewright.relations.targets import (
     TARGET,
     EarlierMeans,
@@ -82,6 +82,7 @@ _SCREEN_ROWS = 4_000  # rows that candidates are compared on, half of them to le
 _MAX_ROWS = 10_000  # rows that the better ones are ordered on
 _N_REFINED = 20  # candidates that variants are made of
 _SIMPLICITY = 0.8  # what a feature must explain of what one explains that is a part longer
+_ROWS_PER_FEATURE = 20  # training rows for each feature that is kept: few rows support few
 _POOL = 4  # candidates that are ordered, for each feature asked for
 
 
@@ -224,7 +225,12 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             flag,
         ),
         "n_features_out": Parameter(
-            "int", "Largest number of features over links that `transform` computes.", whole(1)
+            "int",
+            """
+            Largest number of features over links that `transform` computes; also at most one for
+            every 20 training rows.
+            """,
+            whole(1),
         ),
         "max_order": Parameter(
             "int",
@@ -235,7 +241,15 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             """,
             whole(1, most=100),
         ),
-        "include_original": OUTPUT["include_original"],
+        "include_original": Parameter(
+            "bool",
+            """
+            Whether the columns of the table are in the result too: all but times of rows, and
+            numbers that are keys of other tables or of a history, which say which row is meant, not
+            what it is like. Where nothing is found they are in any case.
+            """,
+            flag,
+        ),
         "keep_missing": OUTPUT["keep_missing"],
         "budget": Parameter("int", "Candidates that are compared.", whole(1)),
         "task": Parameter(
@@ -358,7 +372,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         frame, base = self._read_again(X)
         tables = self._check_tables(links)
-        values = [base] if self.include_original or not self._n_columns else []
+        values = [base[:, self._shown]]
         if self.features_:
             values.append(self._compute_features(frame, tables))
         values += [means.look_up(frame) for means in self._groups]
@@ -380,8 +394,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if input_features is not None:
             check_input_names(self._layout.schema, input_features)
-        keeps = self.include_original or not self._n_columns
-        originals = self._layout.schema.names if keeps else ()
+        originals = [self._layout.schema.names[at] for at in self._shown]
         names = [*originals, *map(str, self.features_), *self._group_names]
         return np.array(unique_names(names), dtype=object)
 
@@ -394,10 +407,29 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             self._layout = TableLayout(schema, {})
             self._refuse_array()
             return None, np.asarray(matrix, dtype=np.float64)
+        frame = wrap_frame(X, "X")
         validate_data(self, X, reset=True, skip_check_array=True)
-        frame = nw.from_native(X, eager_only=True)
         self._layout = learn_layout(frame, set())
         return frame, encode_columns(frame, self._layout, "X")
+
+    def _columns_by_themselves(self) -> npt.NDArray[np.int64]:
+        """Return the columns that say something of a row, rather than which one it is, and when."""
+        keys, times = names_of_rows(self.links, self.as_of)
+        schema = self._layout.schema
+        own = [
+            at
+            for at, (name, domain) in enumerate(zip(schema.names, schema.domains, strict=True))
+            if name not in times and (name not in keys or domain == Domain.CATEGORY)
+        ]
+        return np.array(own, dtype=np.int64)
+
+    @property
+    def _shown(self) -> npt.NDArray[np.int64]:
+        """The columns of the table that are in the output; all of them where there is no other."""
+        every = np.arange(self._layout.schema.n_columns)
+        # Models of earlier versions have all columns.
+        own = getattr(self, "_own_columns", every) if self.include_original else every[:0]
+        return own if self._n_columns or len(own) else every
 
     def _refuse_array(self) -> None:
         """Refuse an array where there are links: its columns have no names."""
@@ -413,8 +445,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             self._refuse_array()
             rows = apply_table(self, self._layout.schema, X, dtype=np.float64)
             return None, np.asarray(rows, dtype=np.float64)
+        frame = wrap_frame(X, "X")
         validate_data(self, X, reset=False, skip_check_array=True)
-        frame = nw.from_native(X, eager_only=True)
         return frame, encode_columns(frame, self._layout, "X")
 
     def _read_target(self, y: Any, n_rows: int) -> tuple[Numbers, TargetColumns]:
@@ -464,7 +496,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         self.worth_ = np.array([one.worth for one in found], dtype=np.float64)
         self._feature_sources = np.array([one.source for one in found], dtype=np.int64)
         self._n_columns = len(self.features_) + len(self._group_names)
-        values = [base] if self.include_original or not self._n_columns else []
+        self._own_columns = self._columns_by_themselves()
+        values = [base[:, self._shown]]
         if self.features_:
             values.append(_compute(found, self._sources, seen, self.n_jobs))
         matrix = np.hstack([*values, means])
@@ -609,7 +642,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         columns = _compute(good, sources, {at: s for at, (_, s) in alone.items()}, self.n_jobs)
         pool = np.column_stack([explained(column, target[rows]) for column in columns.T])
         simple = np.array([_SIMPLICITY ** (one.feature.size - 1) for one in good])
-        order, _ = pursue(known[rows], pool, target[rows], self.n_features_out, simple)
+        most = min(self.n_features_out, max(1, len(target) // _ROWS_PER_FEATURE))
+        order, _ = pursue(known[rows], pool, target[rows], most, simple)
         return [good[place] for place in order]
 
     def _n_screened(self, n_rows: int) -> int:

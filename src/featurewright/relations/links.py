@@ -194,6 +194,18 @@ class Link:
         return f"<table><caption>{escape(self.title)}</caption>{cells}</table>"
 
 
+def names_of_rows(links: Iterable[Link], as_of: str | None) -> tuple[set[str], set[str]]:
+    """Return the keys, and the times, that say which row is meant rather than what it is like.
+
+    The number of a customer has no order that means anything, and later rows have times that no
+    training row has. The key of a group is shared by design, and may be a quantity.
+    """
+    shared = {here for link in links if link.kind is LinkKind.GROUP for here, _ in link.keys}
+    keys = {here for link in links if link.kind is not LinkKind.GROUP for here, _ in link.keys}
+    times = {link.time for link in links if link.kind is LinkKind.HISTORY and link.time}
+    return keys - shared, times | ({as_of} if as_of is not None else set())
+
+
 def _is_pair(value: Any) -> bool:
     """Whether a value is two names."""
     two = isinstance(value, tuple | list) and len(value) == 2

@@ -240,7 +240,18 @@ def as_frame(table: Any, title: str) -> nw.DataFrame[Any]:
             f"The table of link {title!r} is a {type(table).__name__}, but a data frame is "
             "expected: pass one of pandas, polars or PyArrow."
         )
-    return nw.from_native(table, eager_only=True)
+    return wrap_frame(table, f"The table of link {title!r}")
+
+
+def wrap_frame(table: Any, owner: str) -> nw.DataFrame[Any]:
+    """Return a data frame wrapped by narwhals, which wants each name of a column once."""
+    try:
+        return nw.from_native(table, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(
+            f"{owner} has several columns of one name ({' '.join(str(error).split())}): rename all "
+            "but one of them."
+        ) from error
 
 
 def _owner(link: Link) -> str:

@@ -301,7 +301,9 @@ def relational_kinds() -> Learned:
             "features_": tuple[LinkFeature, ...],
             "n_candidates_": int,
             "worth_": Floats,
-        }
+        },
+        # Not in files of earlier versions.
+        {"_own_columns": npt.NDArray[np.int64]},
     )
 
 

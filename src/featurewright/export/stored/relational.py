@@ -321,9 +321,15 @@ def check_relational(model: Any) -> None:
         len(model._group_names) == n_means and model._n_columns == n_features + n_means,
         "the means of targets are not as many as their names",
     )
-    shown = schema.n_columns if model.include_original or not model._n_columns else 0
+    own = getattr(model, "_own_columns", np.arange(schema.n_columns))
     demand(
-        model._fill.shape == (shown + model._n_columns,) and all_finite(model._fill),
+        own.ndim == 1
+        and np.all((own >= 0) & (own < schema.n_columns))
+        and np.all(np.diff(own) > 0),
+        "a column is shown that there is not",
+    )
+    demand(
+        model._fill.shape == (len(model._shown) + model._n_columns,) and all_finite(model._fill),
         "the columns are not as many as the values that stand in for them",
     )
     demand(
