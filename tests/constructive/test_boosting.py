@@ -55,7 +55,7 @@ def test_a_stage_is_a_shorter_fit(name, loss):
 def test_the_log_loss_falls_every_round(n_classes, search):
     X, y = three_classes()
     y = np.minimum(y, n_classes - 1)
-    model = make(CLASSIFIER, n_estimators=40, search=search).fit(X, y)
+    model = make(CLASSIFIER, n_estimators=40, search=search, f_to_enter=0.0).fit(X, y)
     assert len(model.train_score_) == 41
     assert (np.diff(model.train_score_) < 0).all()
     shares = model.predict_proba(X)[np.arange(len(y)), y]
@@ -308,11 +308,68 @@ def test_halving_begins_with_more_rows_where_weights_are_unlike(loss, rows, othe
     assert not np.array_equal(automatic.predict_proba(X), more.predict_proba(X))
 
 
-def test_defaults_are_more_careful_with_classes_of_few_rows():
-    X = table(1600, 3)
-    y = np.sin(3 * X[:, 0]) + X[:, 1] > 0
-    careful = {"max_leaf_nodes": 8, "learning_rate": 0.05}
-    for rows, said in ((1499, careful), (1500, {"max_leaf_nodes": 31, "learning_rate": 0.1})):
-        found = make("BoostingClassifier", n_estimators=3).fit(X[:rows], y[:rows])
-        expected = make("BoostingClassifier", n_estimators=3, **said).fit(X[:rows], y[:rows])
+def same_bits(found, expected, X):
+    if hasattr(found, "predict_proba"):
         np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "said"),
+    [
+        (CLASSIFIER, 900, {"max_leaf_nodes": 8, "min_samples_leaf": 20, "f_to_enter": 5.0}),
+        (CLASSIFIER, 4000, {"max_leaf_nodes": 10, "min_samples_leaf": 20, "f_to_enter": 5.0}),
+        (CLASSIFIER, 10_000, {"max_leaf_nodes": 31, "min_samples_leaf": 20, "f_to_enter": 0.0}),
+        (REGRESSOR, 900, {"max_leaf_nodes": 12, "min_samples_leaf": 5, "f_to_enter": 1.5}),
+        (REGRESSOR, 10_000, {"max_leaf_nodes": 31, "min_samples_leaf": 20, "f_to_enter": 0.0}),
+    ],
+)
+def test_defaults_are_more_careful_with_few_rows(name, rows, said):
+    X = table(rows, 3)
+    y = np.sin(3 * X[:, 0]) + X[:, 1] > 0
+    y = y if name == CLASSIFIER else y + X[:, 2]
+    found, expected = (
+        make(name, n_estimators=3, learning_rate=0.5, **settings).fit(X, y)
+        for settings in ({}, said)
+    )
+    same_bits(found, expected, X)
+
+
+@pytest.mark.parametrize(("rounds", "rate"), [(50, 0.1), (150, 0.1), (300, 0.05), (600, 0.025)])
+def test_more_rounds_take_smaller_steps(rounds, rate):
+    X, y = three_classes()
+    settings = {"max_leaf_nodes": 2, "search": None, "f_to_enter": 0.0}
+    found, expected = (
+        make(REGRESSOR, n_estimators=rounds, learning_rate=given, **settings).fit(X, y)
+        for given in (None, rate)
+    )
+    same_bits(found, expected, X)
+
+
+@pytest.mark.parametrize(("rows", "rounds"), [(300, 300), (10_000, 100)])
+def test_the_automatic_number_of_rounds(rows, rounds):
+    X = table(rows, 2)
+    settings = {"search": None, "max_leaf_nodes": 2, "f_to_enter": 0.0, "early_stopping": False}
+    model = make(REGRESSOR, n_estimators="auto", **settings).fit(X, X[:, 0])
+    assert model.n_iter_ == rounds
+
+
+def test_rounds_end_when_no_test_says_more_than_chance():
+    X = table(600, 4)
+    noise = np.random.default_rng(0).permutation(X[:, 0] > 0)
+    ended, not_ended = (
+        make(CLASSIFIER, n_estimators=200, f_to_enter=f).fit(X, noise) for f in (12.0, 0.0)
+    )
+    assert ended.n_iter_ < not_ended.n_iter_ == 200
+    told = make(CLASSIFIER, n_estimators=200, f_to_enter=12.0).fit(X, X[:, 0] + X[:, 1] > 0)
+    assert told.n_iter_ > ended.n_iter_
+    none = make(CLASSIFIER, n_estimators=200, f_to_enter=1e6).fit(X, noise)
+    assert none.n_iter_ == none.forest_.n_leaves == 1
+    check_outputs(none, X)
+
+
+def test_votes_ask_for_no_f():
+    X, y = three_classes()
+    settings = {"loss": "adaboost_mh", "n_estimators": 5}
+    found, expected = (make(CLASSIFIER, f_to_enter=f, **settings).fit(X, y) for f in (1e6, None))
+    same_bits(found, expected, X)

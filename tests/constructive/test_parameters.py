@@ -18,6 +18,7 @@ RIGHT = {
     "min_samples_leaf": [1, 0.3, 10**9, 10**30],
     "max_leaf_nodes": [2, None, 10**9],
     "min_gain": [0, 0.5, 1e30],
+    "f_to_enter": [0, 4.0, 1e6, None],
     "halving": [None, "auto", 32, 10**9],
     "n_features_out": [1, 10**6],
     "max_samples": [1, 0.5, 1.0, 10**6],

@@ -291,6 +291,30 @@ def test_a_node_is_a_leaf_where_no_gain_pays_for_its_threshold():
     assert n_unpaid > 3
 
 
+def test_a_node_is_a_leaf_where_no_split_gains_enough_over_chance():
+    n_splits = n_by_chance = 0
+    for seed in range(12):
+        columns, target, settings, sums = plain_case(seed, SQUARES, f_to_enter=4.0)
+        tree = grow(columns, target, settings, seed=seed)
+        for node in range(len(tree.left)):
+            rows = tree.rows(node)
+            if len(rows) == 1:
+                continue
+            here = naive_split.of_targets(
+                sums.statistics[:, rows], sums.weights[rows], centered=True
+            )
+            best = max(
+                naive_split.best(x, here, settings, tests=naive_split.thresholds(x))[0]
+                for x in columns[:, rows]
+            )
+            by_chance = (here.statistics[0] ** 2 / here.weights).mean()
+            assert (tree.left[node] >= 0) == (best >= 4.0 * by_chance)
+            n_splits += tree.left[node] >= 0
+            n_by_chance += tree.left[node] < 0
+    assert n_splits > 3
+    assert n_by_chance > 3
+
+
 @pytest.mark.parametrize(
     "criterion", [INFORMATION, NORMALIZED, RATIO, GINI, KEARNS_MANSOUR, SQUARES]
 )

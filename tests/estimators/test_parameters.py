@@ -51,6 +51,7 @@ WRONG = {
     "early_stopping": ["x", None, 5],
     "encode": ["x", None],
     "estimator": ["x", LogisticRegression, 5],
+    "f_to_enter": [-1.0, np.nan, np.inf, "x"],
     "gamma": [0, -1, "x"],
     "halving": ["x", 5, -1, 1.5],
     "hashing": ["x", None],

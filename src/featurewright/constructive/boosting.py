@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import sqrt
 from typing import Any, ClassVar, Self
@@ -49,6 +49,7 @@ from featurewright.estimators.parameters import (
     real,
     rows,
     whole,
+    whole_or_auto,
     within,
 )
 from featurewright.estimators.progress import compilation_notice, progress
@@ -76,9 +77,25 @@ _STUMP_DEPTH = 1
 _LEAST_ROWS = 10
 # Candidates of a node, by columns and by their root: benchmarks/boosting_budget.py measures this.
 _COLUMN_BUDGET, _ROOT_BUDGET = 10, 20
-# Classes of few rows are often noisy: with smaller trees and steps, probabilities are less extreme.
-_FEW_ROWS, _FEW_ROWS_LEAVES, _FEW_ROWS_RATE = 1500, 8, 0.05
-_EARLY_ROWS = 10_000  # early_stopping="auto" holds rows out from here on, as scikit-learn does
+# From here on, early_stopping="auto" holds rows out, as scikit-learn does. Fewer are all needed
+# to learn from: then many small steps of small trees follow, until no test of the first node gains
+# more than chance would. benchmarks/small_tables.py measures these numbers.
+_EARLY_ROWS = 10_000
+_MANY_ROUNDS, _FEW_ROUNDS = 300, 100
+_TOTAL_RATE, _LARGEST_RATE = 15.0, 0.1  # the more rounds, the smaller their steps
+_MOST_LEAVES, _ROWS_OF_A_LEAF = 31, 400  # a tree of few rows has one leaf for so many rows
+
+
+@dataclass(frozen=True)
+class FewRows:
+    """Defaults for fewer than `_EARLY_ROWS` rows; labels are noisier than numbers."""
+
+    least_leaves: int
+    leaf_rows: int
+    f_to_enter: float
+
+
+_CLASSES, _NUMBERS = FewRows(8, 20, 5.0), FewRows(12, 5, 1.5)
 
 BOOSTED = (
     """
@@ -102,12 +119,13 @@ class Rounds:
         *,
         watched: Loss | None,
         outer: Any,
+        n_rounds: int,
         rate: float,
         learner: Any,
         seed: int,
     ) -> None:
         self.job, self.loss, self.watched, self.outer = job, loss, watched, outer
-        self.rate, self.learner, self.seed = rate, learner, seed
+        self.n_rounds, self.rate, self.learner, self.seed = n_rounds, rate, learner, seed
         load_kernels(job.settings)
         self.halt = Halt(learner.max_time)
         self.n_threads = min(local_threads(learner.n_jobs), loss.n_groups)
@@ -126,7 +144,7 @@ class Rounds:
         """Grow rounds up to their number, until nothing is gained, or until time is up."""
         learner = self.learner
         with ThreadPoolExecutor(self.n_threads) as threads:
-            for round_number in range(learner.n_estimators):
+            for round_number in range(self.n_rounds):
                 if not self._add_round(round_number, threads):
                     break
                 on_done(round_number + 1)
@@ -139,6 +157,11 @@ class Rounds:
         if self.watched is not None:
             keep = max(1, int(np.argmin(self.held)))
             self.trees = self.trees[: keep * self.loss.n_groups]
+
+    def _nothing_left(self, grown: list[Any]) -> bool:
+        """Whether F is asked for and no tree of a round was split."""
+        asks = self.job.settings["f_to_enter"] > 0
+        return asks and all(tree.n_leaves == 1 for tree, _ in grown)
 
     def _add_round(self, round_number: int, threads: ThreadPoolExecutor) -> bool:
         """Grow one round's trees and add the values of their leaves to all scores."""
@@ -156,6 +179,8 @@ class Rounds:
         ]
         grown = run_in_threads(tasks, self.n_threads, halt=halt, pool=threads)
         if halt.flag[0]:
+            return False
+        if self.trees and self._nothing_left(grown):
             return False
         added = []
         for group, (tree, places) in enumerate(filter(None, grown)):
@@ -185,18 +210,19 @@ class BoostedTrees(ConstructiveLearner):
 
     _parameters: ClassVar = {
         "n_estimators": Parameter(
-            "int",
+            'int or "auto"',
             """
-            Number of rounds. With the log loss a round grows one tree for each of three or more
+            Most rounds. "auto" is 300 for fewer than 10,000 rows, 100 for more and for
+            "adaboost_mh". With the log loss a round grows one tree for each of three or more
             classes.
             """,
-            whole(1),
+            whole_or_auto(1),
         ),
         "learning_rate": Parameter(
             "float",
             """
-            Factor of what each tree adds: 0.1 by default, 0.05 for classes of fewer than 1,500
-            rows, 1 for "adaboost_mh".
+            Factor of what each tree adds: 15 divided by the number of rounds, at most 0.1, by
+            default; 1 for "adaboost_mh".
             """,
             optional(real(above=0.0)),
         ),
@@ -225,14 +251,16 @@ class BoostedTrees(ConstructiveLearner):
         "max_leaf_nodes": worded(
             GROWTH["max_leaf_nodes"],
             """
-            Most leaves of a tree; the best nodes are split first. 31 by default, 8 for classes of
-            fewer than 1,500 rows, no limit for "adaboost_mh".
+            Most leaves of a tree; the best nodes are split first. By default 31, for fewer than
+            10,000 rows one for 400 rows but at least 8 for classes and 12 for numbers; no limit for
+            "adaboost_mh".
             """,
         ),
         "min_samples_leaf": Parameter(
             "int or float",
             """
-            Rows, or share of rows, on each side of a split: 20 by default, 1 for "adaboost_mh".
+            Rows, or share of rows, on each side of a split: 20 by default, 5 for numbers of fewer
+            than 10,000 rows, 1 for "adaboost_mh".
             """,
             optional(rows(1)),
         ),
@@ -243,6 +271,16 @@ class BoostedTrees(ConstructiveLearner):
             ones are scored on more. None scores all candidates on all rows. "auto" begins with 256
             rows, with "adaboost_mh" with 4,096.
             """,
+        ),
+        "f_to_enter": Parameter(
+            "float",
+            """
+            F statistic that a split needs: its gain, divided by what a test that says nothing would
+            gain on average, the mean square of the node's residuals. Rounds end when no first node
+            is split. By default 5 for classes and 1.5 for numbers, and 0 for 10,000 rows and more:
+            then all splits are made that gain anything. Not for "adaboost_mh".
+            """,
+            optional(real(least=0.0)),
         ),
         "l2": Parameter(
             "float", 'Weight of the squared leaf values; not for "adaboost_mh".', real(least=0.0)
@@ -279,14 +317,28 @@ class BoostedTrees(ConstructiveLearner):
         """Whether the loss is that of AdaBoost.MH."""
         return self.loss == "adaboost_mh"
 
-    def _has_few_rows(self, n_rows: int) -> bool:
-        """Whether classes have so few rows that defaults are more careful."""
-        return n_rows < _FEW_ROWS and hasattr(self, "class_weight") and not self._votes
+    def _few_rows(self, n_rows: int) -> FewRows | None:
+        """Return the defaults for few rows, or None where there are more, or votes."""
+        if n_rows >= _EARLY_ROWS or self._votes:
+            return None
+        return _CLASSES if hasattr(self, "class_weight") else _NUMBERS
+
+    def _most_rounds(self, n_rows: int) -> int:
+        """Return the most rounds of a table of so many rows."""
+        if not isinstance(self.n_estimators, str):
+            return int(self.n_estimators)
+        return _MANY_ROUNDS if self._few_rows(n_rows) else _FEW_ROUNDS
+
+    def _step(self, n_rounds: int) -> float:
+        """Return the factor of what each tree adds."""
+        if self.learning_rate is not None:
+            return float(self.learning_rate)
+        return 1.0 if self._votes else min(_TOTAL_RATE / n_rounds, _LARGEST_RATE)
 
     def _limits(self, n_rows: int) -> Limits:
         """Return the limits of growing, some of which depend on the loss and the rows."""
         depth, leaves, rows = self.max_depth, self.max_leaf_nodes, self.min_samples_leaf
-        halving = self.halving
+        halving, few = self.halving, self._few_rows(n_rows)
         if self._votes:
             depth = 3 if depth is None and leaves is None else depth
             rows = 1 if rows is None else rows
@@ -294,9 +346,12 @@ class BoostedTrees(ConstructiveLearner):
                 VOTE_HALVING_ROWS if isinstance(halving, str) and halving == "auto" else halving
             )
         else:
-            most = _FEW_ROWS_LEAVES if self._has_few_rows(n_rows) else 31
+            most, leaf_rows = _MOST_LEAVES, 20
+            if few is not None:
+                most = min(_MOST_LEAVES, max(few.least_leaves, n_rows // _ROWS_OF_A_LEAF))
+                leaf_rows = few.leaf_rows
             leaves = most if leaves is None and depth is None else leaves
-            rows = 20 if rows is None else rows
+            rows = leaf_rows if rows is None else rows
         return Limits.of(
             self, max_depth=depth, max_leaf_nodes=leaves, min_samples_leaf=rows, halving=halving
         )
@@ -330,11 +385,15 @@ class BoostedTrees(ConstructiveLearner):
         self._seed = self._draw_seed()
         kept, held = self._hold_out(weights, labels)
         loss, watched = make_loss(kept), None if held is None else make_loss(held)
+        n_rows = len(weights)
+        few = self._few_rows(n_rows)
+        enter = (few.f_to_enter if few else 0.0) if self.f_to_enter is None else self.f_to_enter
         settings = make_settings(
-            self._limits(len(kept)),
+            self._limits(n_rows),
             construction,
             len(kept),
             l2=0.0 if self._votes else self.l2,
+            f_to_enter=0.0 if self._votes else enter,
             level_sets=int(not self._votes),
             **loss.scoring,
         )
@@ -351,14 +410,20 @@ class BoostedTrees(ConstructiveLearner):
             leaf=loss.leaf,
             n_values=loss.n_scores if loss.n_groups == 1 else 1,
         )
-        step = _FEW_ROWS_RATE if self._has_few_rows(len(kept)) else 0.1
-        rate = self.learning_rate or (1.0 if self._votes else step)
+        n_rounds = self._most_rounds(n_rows)
         with (
             compilation_notice(),
-            progress(self.n_estimators, "boosting", verbose=self.verbose) as on_done,
+            progress(n_rounds, "boosting", verbose=self.verbose) as on_done,
         ):
             rounds = Rounds(
-                job, loss, watched=watched, outer=outer, rate=rate, learner=self, seed=self._seed
+                job,
+                loss,
+                watched=watched,
+                outer=outer,
+                n_rounds=n_rounds,
+                rate=self._step(n_rounds),
+                learner=self,
+                seed=self._seed,
             )
             rounds.run(on_done)
         self.n_scores_, self._groups = loss.n_scores, loss.n_groups
@@ -459,7 +524,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
 
     def __init__(
         self,
-        n_estimators: int = 100,
+        n_estimators: int | str = "auto",
         *,
         loss: str | None = None,
         learning_rate: float | None = None,
@@ -474,6 +539,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float | None = None,
         min_gain: float = 0.0,
+        f_to_enter: float | None = None,
         l2: float = 1.0,
         subsample: float = 1.0,
         halving: int | str | None = "auto",
@@ -658,7 +724,7 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
 
     def __init__(
         self,
-        n_estimators: int = 100,
+        n_estimators: int | str = "auto",
         *,
         loss: str | None = None,
         learning_rate: float | None = None,
@@ -673,6 +739,7 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float | None = None,
         min_gain: float = 0.0,
+        f_to_enter: float | None = None,
         l2: float = 1.0,
         subsample: float = 1.0,
         halving: int | str | None = "auto",

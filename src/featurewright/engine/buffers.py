@@ -60,6 +60,7 @@ SETTINGS = np.dtype(
         ("max_leaves", np.int64),  # 0: depth first without a limit; else best first
         ("min_split", np.int64),  # least number of rows of a node that is split
         ("min_gain", np.float32),
+        ("f_to_enter", np.float32),  # a split's gain over what it would gain by chance; 0: any
         ("strict", np.int64),  # 1: a split must gain something
         ("missing_both", np.int64),  # 1: rows missing the tested value go to both sides
         ("level_sets", np.int64),  # 1: categories are split into two sets of levels

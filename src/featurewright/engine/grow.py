@@ -157,6 +157,9 @@ def find_split(context, sample, node):
     rounding = np.float32(1e-6) * rows.totals[n_stats]
     if not gain >= settings.min_gain - rounding or (settings.strict and gain <= rounding):
         return
+    # A test that says nothing about the residuals gains their mean square on average.
+    if gain * np.float32(n) < settings.f_to_enter * rows.summary.squared_deviations:
+        return
     tree.rank[node] = max(gain, _ZERO)
     tree.gain[node] = max(gain, _ZERO)
     tree.threshold[node] = state.best_threshold
