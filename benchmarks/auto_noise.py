@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -30,16 +31,16 @@ def jobs_of(name: str, estimator: str, options: argparse.Namespace) -> list[Sett
     """List the fits of an estimator on a set; every seed shuffles and splits anew."""
     seeds = seeds_of(options)
     jobs = [settings_of(name, seed, options, estimator=estimator) for seed in seeds]
-    jobs += [
-        job | {"params": job["params"] | {"effort": "standard"}} for job in jobs[: options.standard]
-    ]
+    if estimator == "linear":
+        further = [job["params"] | {"effort": "standard"} for job in jobs[: options.standard]]
+        jobs += [job | {"params": params} for job, params in zip(jobs, further, strict=False)]
     return [job | {"shuffled": True} for job in jobs]
 
 
 def all_jobs(options: argparse.Namespace) -> list[Settings]:
     """List all fits; the first seed of every set and estimator comes first."""
     lists = [jobs_of(name, estimator, options) for name, estimator in problems_of(options)]
-    return [job for jobs in zip(*lists, strict=True) for job in jobs]
+    return [job for jobs in zip_longest(*lists) for job in jobs if job]
 
 
 def problems_of(options: argparse.Namespace) -> list[tuple[str, str]]:
@@ -78,7 +79,7 @@ def report(store: Store, options: argparse.Namespace) -> str:
     header = ["set", "estimator", "score", "kept none", "without", "with", "gain", "", "claimed"]
     efforts = f"effort {options.effort}"
     if options.standard:
-        efforts += f", the first {options.standard} of them at effort standard too"
+        efforts += f", with the linear model the first {options.standard} at effort standard too"
     return f"""# Nothing to find
 
 The target of each table is shuffled, so that no column says anything about it. All methods with
@@ -116,7 +117,7 @@ def main() -> None:
     add_common_options(parser)
     parser.add_argument("--estimators", nargs="+", choices=ESTIMATORS, default=list(ESTIMATORS))
     parser.add_argument(
-        "--standard", type=int, default=0, help="seeds that are searched at effort standard too"
+        "--standard", type=int, default=0, help="seeds of linear at standard too (default: 0)"
     )
     parser.set_defaults(write=Path(WRITE))
     options = parser.parse_args()
