@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from featurewright.auto.candidates import ORIGINAL, Candidate, Order
 from featurewright.auto.choice import (
+    NO_DOUBT,
     PROVED,
     SURE,
     VERY_SURE,
@@ -208,6 +209,11 @@ class Leaderboard:
             n_proofs = self.n_folds - self.n_choosing_folds if self.finished() else 0
             return ORIGINAL, np.zeros(max(0, n_proofs))
         return choice.key, choice.gains
+
+    def is_beyond_doubt(self) -> bool:
+        """Whether the folds that chose a candidate leave no doubt that it gains."""
+        candidate, _ = self.decide()
+        return candidate != ORIGINAL and is_above(self.gains(candidate), self.test_share, NO_DOUBT)
 
     def _over_constant(self, candidate: Candidate) -> NDArray[np.float64]:
         """Return the differences to a constant prediction by fold."""
