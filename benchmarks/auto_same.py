@@ -76,15 +76,22 @@ def run_apart(options: argparse.Namespace, name: str, seed: str, n_jobs: int) ->
     return found
 
 
+def span(values: list[float]) -> str:
+    """Write the least and the largest of some values."""
+    return f"{min(values):.0f} to {max(values):.0f}"
+
+
 def compare(options: argparse.Namespace) -> tuple[str, bool]:
     """Search all tables in all ways; return the page, and whether nothing differs."""
     rows = []
+    loads: dict[bool, list[float]] = {False: [], True: []}
     for name in options.sets:
         found = []
         for is_busy, seed, n_jobs in RUNS:
             say(f"{name}: hash seed {seed}, threads {n_jobs}, {'busy' if is_busy else 'alone'}")
             with busy(options.loops if is_busy else 0):
                 found.append(run_apart(options, name, seed, n_jobs))
+                loads[is_busy].append(os.getloadavg()[0])
         same = {what: len({run[what] for run in found}) == 1 for what in WHAT}
         rows.append([name, *("same" if same[what] else "DIFFERENT" for what in WHAT)])
     is_same = all(cell == "same" for row in rows for cell in row[1:])
@@ -97,7 +104,8 @@ def compare(options: argparse.Namespace) -> tuple[str, bool]:
 
 `AutoFeatures(effort="{options.effort}")`, all methods, at most {options.max_rows} rows, in fresh
 processes: {ways}. Compared to the last bit: formulas with their gains, the front, and columns and
-predictions for held-out rows.
+predictions for held-out rows. Load of the machine after each run: {span(loads[False])} without
+the loops, {span(loads[True])} with them.
 
 {markdown_table(["set", *WHAT], rows)}
 """

@@ -11,6 +11,7 @@ from tests.auto.cases import RATIO, X, quick
 
 from featurewright.auto import failures
 from featurewright.auto.failures import Attempt, EstimatorError
+from featurewright.auto.leaderboard import Leaderboard
 from featurewright.auto.methods import METHODS
 from featurewright.auto.workspace import Workspace
 
@@ -111,6 +112,7 @@ def test_a_further_fold_that_fails_ends_the_proof(monkeypatch):
         return construct(space, *asked)
 
     monkeypatch.setattr(Workspace, "construct", fail_late)
+    monkeypatch.setattr(Leaderboard, "is_beyond_doubt", lambda board: False)
     auto = quick(cv=3).fit(X, RATIO)
     folds = [len(result["fold_scores"]) for result in auto.results_]
     assert folds == [4, 4]  # three, and one further fold before the one that failed

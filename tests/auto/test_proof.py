@@ -67,6 +67,23 @@ def test_else_it_is_kept(search):
     assert search.leaderboard.decide()[0] == CHOICE
 
 
+def test_a_choice_beyond_doubt_needs_no_further_folds():
+    search = searched(0.6)
+    board = search.leaderboard
+    # Gains of 0.10 to 0.12 are kept, but may be luck in three folds.
+    assert board.decide()[0] == CHOICE
+    assert not board.is_beyond_doubt()
+    for number, score in enumerate((0.110, 0.112, 0.111)):
+        board.add("batch", CHOICE, number, alike(0.5 + score))
+    assert board.is_beyond_doubt()
+    search._further, search._make_fold = [(range(100), range(25))], pytest.fail
+    search._confirm()
+    assert board.n_choosing_folds == 0
+    for number, score in enumerate((0.110, 0.112, 0.111)):
+        board.add("batch", CHOICE, number, alike(0.5 - score))
+    assert not board.is_beyond_doubt()
+
+
 def test_finalists_are_steady_and_of_several_methods():
     """One method with this and that does not fill all places; a lucky fold does not help."""
     board = Leaderboard(["batch", "votes", "paths"], 0.25)

@@ -10,10 +10,12 @@ import pytest
 from tests.auto.cases import PRODUCT, TWO_FOLDS, X, quick
 
 from featurewright.auto.candidates import Block, Candidate, Order
+from featurewright.auto.estimators import standard_estimator
 from featurewright.auto.methods import METHODS, Task
 from featurewright.auto.parts import Part
 from featurewright.auto.plan import EFFORTS
-from featurewright.auto.workspace import MethodValues, Problem, ValueStore, Workspace
+from featurewright.auto.scoring import choose_scorer
+from featurewright.auto.workspace import Fold, MethodValues, Problem, ValueStore, Workspace
 from featurewright.tables import EncodedTable, learn_schema
 
 TABLE = EncodedTable(X, learn_schema(X))
@@ -102,3 +104,21 @@ def test_a_candidate_has_no_column_twice():
     assert columns.shape[1] == 4 + sum(len(places) for _, places in chosen)
     alike = np.abs(np.corrcoef(columns, rowvar=False)) - np.eye(columns.shape[1])
     assert alike.max() <= 0.98 + 1e-9
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_a_fold_scores_a_constant_prediction(kind):
+    """Of the training rows: their most common class, or their mean."""
+    y = CODES if kind == "classification" else X[:, 0] + X[:, 1] ** 2
+    problem = Problem(TABLE, y, y, None, Task(kind, 1, 5, 1), None)
+    train, test = np.arange(70), np.arange(70, len(X))
+    space = Workspace(problem.take(train), 0, ValueStore(), EFFORTS["quick"])
+    estimator = standard_estimator("linear", kind)
+    _, scorer = choose_scorer("accuracy" if kind == "classification" else "r2", estimator, kind, y)
+    found = Fold(space, problem.take(test)).score_constant(scorer)
+    if kind == "classification":
+        expected = np.mean(y[test] == np.bincount(y[train]).argmax())
+    else:
+        left = ((y[test] - y[train].mean()) ** 2).sum()
+        expected = 1.0 - left / ((y[test] - y[test].mean()) ** 2).sum()
+    assert found.score == pytest.approx(expected)

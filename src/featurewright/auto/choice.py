@@ -19,6 +19,7 @@ PROVED = 0.75  # on further folds, which have not chosen the candidate
 OVERALL = 0.8  # on all folds, where some have chosen it and others have not
 VERY_SURE = 0.9  # where rows are few and there was no time for further folds
 BEYOND_LUCK = 0.995  # on the folds that have chosen it, among dozens of others
+NO_DOUBT = 0.999  # on them too, above which no further folds are needed
 _CLOSE_ERRORS = 0.25  # standard errors within which fewer columns of others are as good
 # Standard errors within which fewer columns of the same methods, and readable ones, are as good.
 _OWN_ERRORS = 1.0

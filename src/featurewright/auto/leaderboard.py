@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from featurewright.auto.candidates import ORIGINAL, Candidate, Order
 from featurewright.auto.choice import (
+    NO_DOUBT,
     PROVED,
     SURE,
     VERY_SURE,
@@ -218,8 +219,10 @@ class Leaderboard:
             return candidate != ORIGINAL
         first = max(self.n_choosing_folds, other.n_choosing_folds)
         ours, theirs = self._gains_by_fold(candidate), other._gains_by_fold(rival)
-        shared = [number for number in sorted(ours) if number >= first and number in theirs]
-        ahead = np.array([ours[number] - theirs[number] for number in shared])
+        shared = [number for number in sorted(ours) if number in theirs]
+        # A search that was sure of its choice before has no further folds.
+        proofs = [number for number in shared if number >= first] or shared
+        ahead = np.array([ours[number] - theirs[number] for number in proofs])
         if len(ahead) < 2 or candidate.n_columns < rival.n_columns:
             return bool(ahead.sum() > 0.0)
         return is_above(ahead, self.test_share, SURE)
@@ -240,6 +243,11 @@ class Leaderboard:
         if outcome == DONE:
             outcome = Outcome(Status.STOPPED, Reason.NO_BETTER_JOINED)
         self.records[label] = replace(record, outcome=outcome, candidates=list(scores))
+
+    def is_beyond_doubt(self) -> bool:
+        """Whether the folds that chose a candidate leave no doubt that it gains."""
+        candidate, _ = self.decide()
+        return candidate != ORIGINAL and is_above(self.gains(candidate), self.test_share, NO_DOUBT)
 
     def _over_constant(self, candidate: Candidate) -> NDArray[np.float64]:
         """Return the differences to a constant prediction by fold."""

@@ -642,12 +642,12 @@ class Search:
     # Proof --------------------------------------------------------------------------------------
 
     def _confirm(self) -> None:
-        """Try the best few candidates on further folds.
+        """Try the best few candidates on further folds, unless the choice is clear without.
 
         The best of many candidates on few rows owes much to luck, which other folds do not share.
         """
         board, n_first = self.leaderboard, self._n_folds
-        if not self._further or board.n_folds < max(2, n_first):
+        if not self._further or board.n_folds < max(2, n_first) or board.is_beyond_doubt():
             return
         finalists = self._finalists()
         if not finalists:

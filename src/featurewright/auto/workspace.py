@@ -530,10 +530,11 @@ class Fold:
         problem = self.space.problem
         numbers = problem.task.kind == "regression"
         model = DummyRegressor() if numbers else DummyClassifier()
-        columns, held_out = self._held_out_base, self.held_out
+        held_out = self.held_out
         try:
             fitted = model.fit(self.space.base, problem.y, sample_weight=problem.weights)
-            found = scorer.measure(fitted, columns, held_out.y, held_out.weights)
+            rows = np.zeros((len(held_out.y), 1))  # whatever they are, the answer is the same
+            found = scorer.measure(fitted, rows, held_out.y, held_out.weights)
         except ScoringError:
             return None
         return found if np.isfinite(found).all() else None
