@@ -221,15 +221,7 @@ def learn_reader(
     whole = with_known_levels(whole, estimator)
     matrix = _read_plain(frame, is_plain, whole)
     whole, odd = _numbers_of_texts(frame, is_plain, whole, matrix)
-    left_out = {
-        names[place]: reason
-        for at, place in enumerate(is_plain)
-        if (reason := _reason(matrix[:, at], whole, at))
-    }
-    for at, place in enumerate(is_plain):
-        name = names[place]
-        if name in times or (name in keys and whole.domains[at] != Domain.CATEGORY):
-            left_out.setdefault(name, _TIME_OF_ROW if name in times else _NUMBER_OF_ROW)
+    left_out = _left_out(matrix, whole, keys, times)
     seconds: dict[str, Seconds] = {}
     dated = []
     for place, kind in enumerate(kinds):
@@ -275,16 +267,25 @@ def learn_reader(
     return reader, table, left_out
 
 
+def _left_out(
+    matrix: NDArray[np.floating[Any]], schema: Schema, keys: Collection[str], times: Collection[str]
+) -> dict[str, str]:
+    """Return why plain columns are left out, by their names."""
+    reasons = {name: _reason(matrix[:, at], schema, at) for at, name in enumerate(schema.names)}
+    for name, domain in zip(schema.names, schema.domains, strict=True):
+        if name in times:
+            reasons[name] = reasons[name] or _TIME_OF_ROW
+        elif name in keys and domain != Domain.CATEGORY:
+            reasons[name] = reasons[name] or _NUMBER_OF_ROW
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
 def _learn_array(
     estimator: BaseEstimator, X: Any
 ) -> tuple[TableReader, EncodedTable, dict[str, str]]:
     """Return the same for an array of numbers."""
     matrix, whole = fit_table(estimator, X, dtype=np.float64, order="C", warns_of_text=False)
-    left_out = {
-        name: reason
-        for at, name in enumerate(whole.names)
-        if (reason := _reason(matrix[:, at], whole, at))
-    }
+    left_out = _left_out(matrix, whole, (), ())
     kept = [at for at, name in enumerate(whole.names) if name not in left_out]
     if not kept:
         kept, left_out = list(range(whole.n_columns)), {}
