@@ -274,9 +274,9 @@ def _left_out(
     reasons = {name: _reason(matrix[:, at], schema, at) for at, name in enumerate(schema.names)}
     for name, domain in zip(schema.names, schema.domains, strict=True):
         if name in times:
-            reasons[name] = reasons[name] or _TIME_OF_ROW
+            reasons[name] = _TIME_OF_ROW
         elif name in keys and domain != Domain.CATEGORY:
-            reasons[name] = reasons[name] or _NUMBER_OF_ROW
+            reasons[name] = _NUMBER_OF_ROW
     return {name: reason for name, reason in reasons.items() if reason}
 
 
