@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # One stamp per set of extras, so that a target installs what it needs and no more.
 STAMPS := $(VENV)/stamps
+# What the tests need; where `make lint` has run, its packages hold them.
+TESTING := $(STAMPS)/$(if $(wildcard $(STAMPS)/dev),dev,test)
 
 # Packages are installed without compiled modules, so these must be kept when they are first used.
 unexport PYTHONDONTWRITEBYTECODE
@@ -34,7 +36,7 @@ demo: $(STAMPS)/cli ## Find features for a real table, step by step
 IN_TWO := -n 2 --dist worksteal
 
 test: ## Run the tests, in minutes
-	@$(TOGETHER) $(STAMPS)/test browser
+	@$(TOGETHER) $(TESTING) browser
 	$(BIN)/featurewright compile --quiet
 	$(BIN)/python -m pytest $(IN_TWO)
 	@$(TOGETHER) test-numba test-oracles
@@ -42,10 +44,10 @@ test: ## Run the tests, in minutes
 # Runs targets side by side, each on a core of its own.
 TOGETHER = $(MAKE) --no-print-directory --jobs=2
 
-test-numba: $(STAMPS)/test
+test-numba: $(TESTING)
 	FEATUREWRIGHT_COMPILER=numba $(BIN)/python -m pytest -q $(COMPILED)
 
-test-oracles: $(STAMPS)/test
+test-oracles: $(TESTING)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(ORACLES)
 
 # What is tested with plain Numba too, and the kernels that are fast enough as Python.
@@ -53,7 +55,7 @@ COMPILED := tests/engine/test_decorator.py tests/engine/test_criteria.py tests/e
 ORACLES := $(addprefix tests/engine/test_,criteria.py sums.py random.py grammar.py partition.py)
 
 test-all: ## Run all tests, the long ones too, as before a release
-	@$(TOGETHER) $(STAMPS)/test browser
+	@$(TOGETHER) $(TESTING) browser
 	@$(MAKE) --no-print-directory $(STAMPS)/spark
 	@$(MAKE) --no-print-directory $(STAMPS)/test-backends || echo "Ray or joblib-spark cannot be had here: their tests are skipped."
 	$(BIN)/featurewright compile --quiet
@@ -62,7 +64,7 @@ test-all: ## Run all tests, the long ones too, as before a release
 	$(MAKE) test-python
 
 # Kernels run as Python, so that the lines that their tests reach can be counted.
-test-python: $(STAMPS)/test ## Run the kernels' tests without compiling, and measure coverage
+test-python: $(TESTING) ## Run the kernels' tests without compiling, and measure coverage
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --cov=featurewright.engine --cov-report=term $(ORACLES)
 
 # The report is tested in a browser. Where none is installed and that needs no password, get one;
@@ -91,7 +93,7 @@ docs: $(STAMPS)/docs ## Build the site and its executed examples into docs/_buil
 	@echo "Open $(SITE)/index.html, or run: $(BIN)/python -m http.server --directory $(SITE)"
 
 docs-check: docs ## Build the site, check its links, open it in a browser, run a notebook
-	@$(TOGETHER) $(STAMPS)/test browser
+	@$(TOGETHER) $(TESTING) browser
 	$(BIN)/python -m pytest -q docs/checks
 
 # ARGS=--all-tests runs every test from the source archive; ARGS="--skip site" leaves a step out.

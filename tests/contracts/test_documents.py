@@ -48,8 +48,14 @@ def examples(text: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
 
 
+# A search takes seconds: of the pages that have one, the front page alone is run each time.
 SNIPPETS = [
-    pytest.param(page, code, id=f"{page.removeprefix('docs/')}-{number}")
+    pytest.param(
+        page,
+        code,
+        id=f"{page.removeprefix('docs/')}-{number}",
+        marks=[pytest.mark.slow] if "AutoFeatures(" in code and page != "docs/index.md" else [],
+    )
     for page in PAGES
     if not page.startswith(("docs/results", "docs/adding_", "docs/develop"))
     for number, code in enumerate(examples(read(page)))
