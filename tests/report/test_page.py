@@ -334,3 +334,12 @@ def test_original_columns_are_not_compared_with_themselves():
     text = as_text(result_blocks(summarize(fitted(keep_original=True))))
     assert "original columns" in text
     assert "with features" not in text
+
+
+def test_pages_without_a_gain_show_none():
+    page = render(summarize(fitted(keep_original=True)))
+    assert "after, with features" not in page
+    assert "With and without the features" not in page
+    assert "after, with features" in render(summarize(fitted()))
+    summary = {**summarize(fitted()), "is_sum": True, "estimators": [], "front": []}
+    assert "No model was compared" not in render(summary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from featurewright.auto.additive import output_shapes, read_weights
 from featurewright.auto.features import AutoFeatures
+from featurewright.auto.score_text import Score
 from featurewright.paths.displays import load_pyplot
 
 Numbers = NDArray[np.float64]
@@ -109,7 +111,7 @@ class FrontDisplay:
             np.array([point["score_std"] for point in with_formulas]),
             sign * points[0]["score"],
             chosen=next((p["n_formulas"] for p in with_formulas if p["chosen"]), None),
-            score_name=name.removeprefix("neg_").replace("_", " "),
+            score_name=Score(name).name,
         ).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -147,6 +149,7 @@ class FrontDisplay:
 
 _N_POINTS = 200  # of a curve
 _N_BESIDE = 4  # curves beside each other
+_LABEL_WIDTH = 34  # characters of a line below a curve
 
 
 class AdditiveDisplay:
@@ -257,5 +260,8 @@ class AdditiveDisplay:
             self.axes_, self.names, self.points, self.curves, strict=True
         ):
             ax.plot(grid, curve, **kwargs)
-            ax.set(xlabel=name.replace("$", r"\$"), ylabel="adds")
+            lines = textwrap.wrap(name, _LABEL_WIDTH) or [name]
+            # Below the power of ten that large numbers have at the end of the axis.
+            ax.set_xlabel("\n".join(lines).replace("$", r"\$"), labelpad=10)
+            ax.set_ylabel("adds")
         return self

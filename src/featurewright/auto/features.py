@@ -612,9 +612,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         Use the new features: ...
         """
         check_is_fitted(self)
-        kept: Problem | None = getattr(self, "_training", None)
-        summary = summarize(self, None if kept is None else kept.y)
-        return as_text(result_blocks(summary, python=True), width)
+        return as_text(result_blocks(summarize(self), python=True), width)
 
     # Using --------------------------------------------------------------------------------------
 

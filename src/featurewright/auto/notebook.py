@@ -44,8 +44,7 @@ def search_html(model: Any) -> str:
     str
         A `div` without scripts, which needs no network.
     """
-    kept = getattr(model, "_training", None)
-    summary = summarize(model, None if kept is None else kept.y)
+    summary = summarize(model)
     mark = "#b35900" if summary["verdict"]["keep_original"] else "#1a7f37"
     return "".join(
         (

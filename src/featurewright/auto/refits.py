@@ -275,7 +275,7 @@ class Refits:
         # The order of formulas goes with all original columns.
         self.path_, self.path_stability_ = None, np.zeros(0)
         self._fit_model(standard_estimator("linear", self.task_), problem, columns, undefined)
-        self.stability_ = np.zeros(len(self.features_))
+        self.stability_ = np.full(len(self.features_), np.nan)  # terms are not searched in folds
         self.front_ = [{**point, "chosen": False} for point in getattr(self, "front_", [])]
 
     @property

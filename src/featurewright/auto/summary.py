@@ -49,14 +49,16 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
     model : AutoFeatures
         Fitted.
     y : array-like, optional
-        The target, where it is at hand: the different numbers in it are counted.
+        The target, whose different numbers are counted; that of the training rows by default, where
+        they are at hand.
 
     Returns
     -------
     dict
         ``verdict`` (``keep_original``, ``clear``, ``sentence``), ``before`` and ``after``
-        (value, spread, text), ``gain`` and ``gain_error``, ``estimators``, ``methods``,
-        ``features``, ``links`` (what the columns over links in these are, in words),
+        (value, spread, text), ``gain`` and ``gain_error``, ``estimators``,
+        ``is_sum`` (whether it is what `to_additive` returned), ``methods``, ``features``,
+        ``links`` (what the columns over links in these are, in words),
         ``needed_links`` (names of links whose rows are needed), ``columns`` that are not formulas,
         ``front`` (a point for each number of formulas) with ``front_measured`` (a sentence) and
         ``path`` (the formulas in that order),
@@ -75,6 +77,8 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         raise TypeError(
             f"A report needs a fitted AutoFeatures, got {type(model).__name__}: fit one first."
         )
+    if y is None and getattr(model, "_training", None) is not None:
+        y = model._training.y
     score = Score(str(model.scoring_))
     methods = [_method(result, score, model.best_method_) for result in model.results_]
     estimators = [_estimator(entry, score) for entry in _compared(model)]
@@ -113,6 +117,7 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         "after": _amount(score, model.score_, _spread_of(estimators, "after")),
         **_difference(score, model.gain_, model.gain_std_),
         "verdict": _verdict(model, score, estimators, len(features) + len(others)),
+        "is_sum": is_sum,
         "estimators": [] if is_sum else estimators,
         "methods": methods,
         "classes": list(profile.get("classes", [])),
@@ -291,7 +296,7 @@ def _path(model: Any) -> list[dict[str, Any]]:
 
 def _found_again(share: Any) -> str:
     """Return the share of folds in which a formula was found, as text; "" where it is unknown."""
-    return "" if share is None else f"{100 * float(share):.0f}%"
+    return "" if share is None or np.isnan(share) else f"{100 * float(share):.0f}%"
 
 
 def _refused(
