@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import dask
 import joblib
 import numpy as np
 import pytest
@@ -86,6 +87,15 @@ def test_too_little_memory_names_the_unit(threads):
         run(threads, out_of_memory, None, range(3))
 
 
+def test_too_little_memory_names_the_part_of_a_collection(threads):
+    parts = [dask.delayed(half)(None, 1, None), dask.delayed(out_of_memory)(None, 2, None)]
+    with (
+        dask.config.set(scheduler=threads),
+        pytest.raises(MemoryError, match="a partition, number 2 of 2, ran out of memory; give"),
+    ):
+        units.compute_all(parts, "partition", lambda done: None)
+
+
 def test_an_interrupt_cancels_what_was_sent(threads, monkeypatch):
     sent = []
     submit = threads.submit
@@ -131,6 +141,37 @@ def test_a_unit_that_ends_every_worker_is_an_error():
 
 
 @pytest.mark.slow
+def test_a_part_of_a_collection_that_ends_every_worker_is_an_error():
+    with (
+        LocalCluster(2, threads_per_worker=1, **QUIET) as cluster,
+        Client(cluster) as client,
+        dask.config.set(scheduler=client),
+        pytest.raises(RuntimeError, match=r"a partition, number 1 of 1, ended every worker"),
+    ):
+        units.compute_all([dask.delayed(dies)(None, 1, None)], "partition", lambda done: None)
+
+
+@pytest.mark.slow
+def test_a_cluster_that_shrinks_and_grows():
+    blocks, wanted = [], {3: 1, 10: 2}
+    with LocalCluster(2, threads_per_worker=1, **QUIET) as cluster, Client(cluster) as client:
+
+        def scale(done):
+            blocks.append(done)
+            if done in wanted:
+                cluster.scale(wanted[done])
+
+        found = run(client, nap_and_half, None, range(30), on_done=scale)
+    assert found == [number / 2 for number in range(30)]
+    assert blocks[-1] == 30
+
+
+def nap_and_half(shared, unit, seconds):
+    time.sleep(0.2)
+    return unit / 2
+
+
+@pytest.mark.slow
 def test_the_only_worker_killed_changes_no_bit(tmp_path):
     X, y, _ = models.make_table()
     X = X[["a", "b", "c"]]
@@ -165,7 +206,6 @@ import sys, time
 from distributed import Client
 from featurewright.distributed.units import run_on_dask
 from featurewright.engine.threads import Halt
-from featurewright.estimators.units import SharedValue
 from featurewright.estimators.units import SharedValue
 
 def nap(shared, unit, seconds):

@@ -80,7 +80,8 @@ def some_worker(client: Client) -> Iterator[None]:
     except TimeoutError:
         client.cancel(held)
         raise RuntimeError(
-            f"the cluster has had no worker for {LOST_SECONDS:g} s; start workers and try again."
+            f"the cluster has had no worker for {LOST_SECONDS:g} s; start workers, wait for them "
+            "with client.wait_for_workers(1), and try again."
         ) from None
     try:
         yield
@@ -124,6 +125,9 @@ def compute_all(delayed: Sequence[Any], what: str, on_done: Callable[[int], None
                     f"{LOST_SECONDS:g} s; start workers and fit again."
                 )
         on_done(len(futures))
+        for number, future in enumerate(futures):
+            if future.status == "error":
+                raise _plain_error(future.exception(), _named(what, number, len(futures)))
         return client.gather(futures)
     except BaseException:
         if client.status == "running":
@@ -253,7 +257,7 @@ class _Run:
         for future in [future for future in self.sent if future.done()]:
             number = self.sent.pop(future)
             if future.status == "error":
-                self._raise(future.exception(), number)
+                raise _plain_error(future.exception(), _named(self.what, number, len(self.units)))
             try:
                 self.done[number] = future.result()
             except CancelledError:  # the unit, or its result, was lost with a worker
@@ -276,21 +280,29 @@ class _Run:
         self.sent.clear()
         self.shared.sent = None
 
-    def _raise(self, error: BaseException, number: int) -> None:
-        """Raise the error of a unit, in one sentence where memory is the reason."""
-        name = f"{self.what}, number {number + 1} of {len(self.units)},"
-        if isinstance(error, KilledWorker):
-            raise RuntimeError(
-                f"a {name} ended every worker it was sent to, most likely for lack of memory; "
-                f"{_ADVICE}"
-            ) from error
-        if isinstance(error, MemoryError):
-            raise MemoryError(f"a {name} ran out of memory; {_ADVICE}") from error
-        raise error
-
     def _progress(self) -> str:
         """Return how many units are done."""
         return f"{len(self.done)} of {len(self.units)} units (a {self.what} each)"
+
+
+def _named(what: str, number: int, n_units: int) -> str:
+    """Return what a unit is called in messages."""
+    return f"{what}, number {number + 1} of {n_units},"
+
+
+def _plain_error(error: BaseException, name: str) -> BaseException:
+    """Return the error of a unit: one sentence where memory is the reason, else as it is."""
+    found: BaseException
+    if isinstance(error, KilledWorker):
+        found = RuntimeError(
+            f"a {name} ended every worker it was sent to, most likely for lack of memory; {_ADVICE}"
+        )
+    elif isinstance(error, MemoryError):
+        found = MemoryError(f"a {name} ran out of memory; {_ADVICE}")
+    else:
+        return error
+    found.__cause__ = error
+    return found
 
 
 def _compute(
