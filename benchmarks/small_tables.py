@@ -3,8 +3,8 @@
 Classes whose labels are wrong in a fifth to two fifths of the rows, and numbers with noise, of 300
 to 4,000 rows and 6 to 10 columns of unlike units; 4,000 further rows to test on. ``--params`` gives
 our boosting other parameters, which is how its defaults were chosen, on like tables and on inner
-splits of sets of the data folder. ``--sums 3`` gives it three weighted sums of standardised columns for
-each column too: what sparse oblique splits test.
+splits of sets of the data folder. ``--sums 3`` gives it three weighted sums of standardised columns
+for each column too: what sparse oblique splits test.
 """
 
 from __future__ import annotations
