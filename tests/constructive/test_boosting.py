@@ -317,10 +317,23 @@ def same_bits(found, expected, X):
 @pytest.mark.parametrize(
     ("name", "rows", "said"),
     [
-        (CLASSIFIER, 900, {"max_leaf_nodes": 8, "min_samples_leaf": 20, "f_to_enter": 5.0}),
-        (CLASSIFIER, 4000, {"max_leaf_nodes": 10, "min_samples_leaf": 20, "f_to_enter": 5.0}),
+        # 12 expressions and 3 columns are the candidates of a node.
+        (
+            CLASSIFIER,
+            900,
+            {"max_leaf_nodes": 8, "min_samples_leaf": 20, "f_to_enter": 1.8 * np.log(15)},
+        ),
+        (
+            CLASSIFIER,
+            4000,
+            {"max_leaf_nodes": 10, "min_samples_leaf": 20, "f_to_enter": 1.8 * np.log(15)},
+        ),
         (CLASSIFIER, 10_000, {"max_leaf_nodes": 31, "min_samples_leaf": 20, "f_to_enter": 0.0}),
-        (REGRESSOR, 900, {"max_leaf_nodes": 12, "min_samples_leaf": 5, "f_to_enter": 1.5}),
+        (
+            REGRESSOR,
+            900,
+            {"max_leaf_nodes": 12, "min_samples_leaf": 5, "f_to_enter": 0.35 * np.log(15)},
+        ),
         (REGRESSOR, 10_000, {"max_leaf_nodes": 31, "min_samples_leaf": 20, "f_to_enter": 0.0}),
     ],
 )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
-from math import sqrt
+from math import log, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,17 +13,9 @@ from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from featurewright.constructive.losses import AdaBoostMH, LogLoss, Loss, SquaredError
-from featurewright.engine.forest import Forest, join
-from featurewright.engine.growth import (
-    BufferPool,
-    Job,
-    draw_sample,
-    grow_one,
-    leaf_of_rows,
-    load_kernels,
-    tree_seeds,
-)
-from featurewright.engine.threads import Halt, local_threads, run_in_threads
+from featurewright.constructive.rounds import Rounds
+from featurewright.engine.forest import join
+from featurewright.engine.growth import Job
 from featurewright.estimators.base import (
     ConstructiveLearner,
     center_and_scale,
@@ -92,10 +82,10 @@ class FewRows:
 
     least_leaves: int
     leaf_rows: int
-    f_to_enter: float
+    f_per_log: float  # F to enter over the logarithm of the number of candidates
 
 
-_CLASSES, _NUMBERS = FewRows(8, 20, 5.0), FewRows(12, 5, 1.5)
+_CLASSES, _NUMBERS = FewRows(8, 20, 1.8), FewRows(12, 5, 0.35)
 
 BOOSTED = (
     """
@@ -107,102 +97,6 @@ train_score_, validation_score_ : ndarray
 """
     + FITTED
 )
-
-
-class Rounds:
-    """The rounds of one fit: the trees so far, the scores of all rows, and when to stop."""
-
-    def __init__(
-        self,
-        job: Job,
-        loss: Loss,
-        *,
-        watched: Loss | None,
-        outer: Any,
-        n_rounds: int,
-        rate: float,
-        learner: Any,
-        seed: int,
-    ) -> None:
-        self.job, self.loss, self.watched, self.outer = job, loss, watched, outer
-        self.n_rounds, self.rate, self.learner, self.seed = n_rounds, rate, learner, seed
-        load_kernels(job.settings)
-        self.halt = Halt(learner.max_time)
-        self.n_threads = min(local_threads(learner.n_jobs), loss.n_groups)
-        n_rows = job.columns.shape[1]
-        self.raw = np.repeat(loss.start()[:, None], n_rows, axis=1)
-        self.order = np.flatnonzero(job.target.weights > 0).astype(np.int32)
-        self.buffer_pool = BufferPool(len(self.order))
-        self.trees: list[Forest] = []
-        self.train = [loss.mean(self.raw)]
-        self.held: list[float] = []
-        if watched is not None:
-            self.outer_raw = np.repeat(loss.start()[:, None], len(outer), axis=1)
-            self.held = [watched.mean(self.outer_raw)]
-
-    def run(self, on_done: Any) -> None:
-        """Grow rounds up to their number, until nothing is gained, or until time is up."""
-        learner = self.learner
-        with ThreadPoolExecutor(self.n_threads) as threads:
-            for round_number in range(self.n_rounds):
-                if not self._add_round(round_number, threads):
-                    break
-                on_done(round_number + 1)
-                if self.watched is not None:
-                    best = int(np.argmin(self.held))
-                    if len(self.held) - 1 - best >= learner.n_iter_no_change:
-                        break
-                if self.halt.time_is_up:
-                    break
-        if self.watched is not None:
-            keep = max(1, int(np.argmin(self.held)))
-            self.trees = self.trees[: keep * self.loss.n_groups]
-
-    def _nothing_left(self, grown: list[Any]) -> bool:
-        """Whether F is asked for and no tree of a round was split."""
-        asks = self.job.settings["f_to_enter"] > 0
-        return asks and all(tree.n_leaves == 1 for tree, _ in grown)
-
-    def _add_round(self, round_number: int, threads: ThreadPoolExecutor) -> bool:
-        """Grow one round's trees and add the values of their leaves to all scores."""
-        loss, groups = self.loss, self.loss.n_groups
-        first = round_number * groups
-        seeds = tree_seeds(self.seed, first, first + groups)
-        draws = max(1, int(self.learner.subsample * len(self.order)))
-        sample = draw_sample(self.order, draws, seeds[0], bootstrap=False)
-        jobs = [replace(self.job, target=target) for target in loss.targets(self.raw)]
-        # The first round is grown whole, whatever the deadline: there must be a result.
-        halt = self.halt if self.trees else Halt()
-        tasks = [
-            partial(grow_one, job, sample, seed, halt, self.buffer_pool)
-            for job, seed in zip(jobs, seeds, strict=True)
-        ]
-        grown = run_in_threads(tasks, self.n_threads, halt=halt, pool=threads)
-        if halt.flag[0]:
-            return False
-        if self.trees and self._nothing_left(grown):
-            return False
-        added = []
-        for group, (tree, places) in enumerate(filter(None, grown)):
-            leaves = leaf_of_rows(tree, places, self.job, everyone=draws < len(self.order))
-            values = loss.leaf_values(tree.values.astype(np.float64), leaves, self.raw, self.rate)
-            if values is None:
-                if not self.trees:  # nothing beats chance: keep one tree that adds nothing
-                    values = np.zeros(tree.values.shape)
-                else:
-                    return False
-            added.append((group, replace(tree, values=values), leaves))
-        for group, tree, leaves in added:
-            step = tree.values[leaves].T
-            rows = slice(group, group + step.shape[0])
-            self.raw[rows] += step
-            self.trees.append(tree)
-            if self.watched is not None:
-                self.outer_raw[rows] += tree.sum_values(self.outer, self.job.users).T
-        self.train.append(loss.mean(self.raw))
-        if self.watched is not None:
-            self.held.append(self.watched.mean(self.outer_raw))
-        return True
 
 
 class BoostedTrees(ConstructiveLearner):
@@ -277,8 +171,9 @@ class BoostedTrees(ConstructiveLearner):
             """
             F statistic that a split needs: its gain, divided by what a test that says nothing would
             gain on average, the mean square of the node's residuals. Rounds end when no first node
-            is split. By default 5 for classes and 1.5 for numbers, and 0 for 10,000 rows and more:
-            then all splits are made that gain anything. Not for "adaboost_mh".
+            is split. By default a gain pays for the choice among a node's candidates: the logarithm
+            of their number, times 1.8 for classes and 0.35 for numbers. For 10,000 rows and more it
+            is 0: all splits are made that gain anything. Not for "adaboost_mh".
             """,
             optional(real(least=0.0)),
         ),
@@ -387,7 +282,10 @@ class BoostedTrees(ConstructiveLearner):
         loss, watched = make_loss(kept), None if held is None else make_loss(held)
         n_rows = len(weights)
         few = self._few_rows(n_rows)
-        enter = (few.f_to_enter if few else 0.0) if self.f_to_enter is None else self.f_to_enter
+        enter = self.f_to_enter
+        if enter is None:
+            candidates = construction.budget + construction.n_raw
+            enter = few.f_per_log * log(candidates) if few else 0.0
         settings = make_settings(
             self._limits(n_rows),
             construction,
