@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from tests.export.test_sql_links import check, check_dialects
@@ -22,6 +22,7 @@ from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
 from featurewright.auto.leaderboard import Leaderboard
 from featurewright.auto.link_words import describe
 from featurewright.auto.links import with_links
+from featurewright.auto.reading import learn_reader
 from featurewright.auto.scoring import HeldOutScore
 from featurewright.auto.summary import summarize
 from featurewright.auto.time_folds import row_times, split_by_time
@@ -66,8 +67,33 @@ def test_the_baseline_is_the_table_without_links() -> None:
         column.name for column in auto.originals_.columns
     ]
     # Numbers of customers, and times that no later row has, say nothing of them.
-    assert auto.left_out_["customer"].startswith("is a key")
+    assert "customer" in auto.left_out_
     assert not {"customer", "now: days", "now: year"} & {c.name for c in auto.columns_}
+
+
+def test_which_row_is_meant_and_when_is_no_column() -> None:
+    n = 300
+    rng = np.random.default_rng(0)
+    rows = pl.DataFrame(
+        {
+            "shop": np.arange(n) % 12,
+            "city": rng.choice(["north", "south"], n),
+            "day": days(np.arange(n)),
+            "opened": days(np.arange(n) - rng.integers(1, 900, n)),
+        }
+    )
+    of_rows = {"keys": {"shop", "city"}, "times": {"day"}}
+    reader, table, left_out = learn_reader(BaseEstimator(), rows, **of_rows)
+    names = [column.name for column in reader.columns]
+    assert left_out == {"shop": "is a key: its numbers say which row is meant, not what it is like"}
+    assert {"city", "day: month", "day - opened", "opened: days"} <= set(names)
+    assert not {"shop", "day: year", "day: days"} & set(names)
+    np.testing.assert_array_equal(reader.read(BaseEstimator(), rows).matrix, table.matrix)
+    # Where nothing else is left, there must be something to learn from.
+    alone = learn_reader(BaseEstimator(), rows.select("shop"), **of_rows)[0]
+    assert [column.name for column in alone.columns] == ["shop"]
+    numbers = rows.select("city", day=pl.Series(np.arange(n)))
+    assert learn_reader(BaseEstimator(), numbers, **of_rows)[2]["day"].startswith("is the time")
 
 
 def test_links_that_say_nothing_change_nothing() -> None:

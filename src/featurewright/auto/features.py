@@ -124,11 +124,12 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     links : list of Link, default=()
         Rows of other tables, earlier rows or groups of rows that explain the rows of the table.
         Features over them are searched in the training rows of each fold, are operands of all
-        methods, and count as formulas.
+        methods, and count as formulas. The table is searched without them too: a choice over links
+        must be better. Numbers that are keys of other tables or of a history are no columns.
     as_of : str or None, default=None
         The column of the table with the time at which each row is predicted. Needed where a linked
         table has times. Folds that are no splitter of your own then hold out later rows than they
-        learn from.
+        learn from. Of its parts those that come again are columns: month, day, weekday and hour.
     store_links : bool, default=False
         Whether model files hold the linked rows of the fit. Without them, a model from a file has
         to be given tables: ``predict(X, links={"orders": orders})``.
@@ -450,7 +451,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         kept = ORIGINAL if self.best_method_ == ORIGINAL.label else candidate
         self.front_ = search.front(kept)
         self.estimator_scores_ = score_estimators(search, kept, name)
-        self.stopped_by_time_ = search.stopped_by_time
+        self.stopped_by_time_ = any(tried.stopped_by_time for tried in searches)
         if self.stopped_by_time_:
             warnings.warn(
                 f"The search was cut short by time_budget={self.time_budget:g}: the result depends "
