@@ -239,8 +239,8 @@ share, once for every block. Blocks are now as large as a cache holds, eight row
 without waiting for each other, and what leaves share is swept from row to row of a table, which
 the compiler turns into vector operations (in place it did not). The paths of a tree's leaves are
 written out once where there are as many rows as leaves, and copied eight numbers at a time. Tried
-without gain: such a table for all trees at once (it does not fit a cache), 32-bit instead of 64-bit
-numbers of nodes, four trees instead of two at a time, and blocks of 64 or
+without gain: such a table for all trees at once (no faster with the time to make it), 32-bit
+instead of 64-bit numbers of nodes, four trees instead of two at a time, and blocks of 64 or
 256 instead of 128 columns in the kernel."""
     finish_lines("Speed of path encodings and the forest kernel", intro, lines, options, known)
 
