@@ -237,9 +237,10 @@ Why these figures used to swing from run to run: the first touch of memory; and 
 the trees in blocks of 256, so that all trees were read from the last cache, which other programs
 share, once for every block. Blocks are now as large as a cache holds, eight rows go down at a time
 without waiting for each other, and what leaves share is swept from row to row of a table, which
-the compiler turns into vector operations (in place it did not). Tried without gain: a table of
-the whole path of each leaf instead of walking up from it (writing the result takes the time),
-32-bit instead of 64-bit numbers of nodes, four trees instead of two at a time, and blocks of 64 or
+the compiler turns into vector operations (in place it did not). The paths of a tree's leaves are
+written out once where there are as many rows as leaves, and copied eight numbers at a time. Tried
+without gain: such a table for all trees at once (no faster with the time to make it), 32-bit
+instead of 64-bit numbers of nodes, four trees instead of two at a time, and blocks of 64 or
 256 instead of 128 columns in the kernel."""
     finish_lines("Speed of path encodings and the forest kernel", intro, lines, options, known)
 

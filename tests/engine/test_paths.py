@@ -74,6 +74,7 @@ def published_example() -> LeafSource:
         parent=np.array(parents, np.int32),
         end=np.array([m - 1 + o for m, o in zip(MARKED, offsets, strict=False)], np.int32),
         length=np.full(4, 4, np.int32),
+        edges=np.arange(5),
     )
     leaves = np.arange(4, dtype=np.int32)[None, :]
     return LeafSource(leaves, lay_out(forest, numbering, only_leaves=False), all_trees(1))
@@ -126,6 +127,35 @@ def test_spread_masses(seed, share):
     assert (actual[:, numbering.number[forest.roots]] == 1.0).all()
     leaf_mass = actual[:, np.sort(numbering.end)].sum(axis=1)
     np.testing.assert_allclose(leaf_mass, forest.n_trees)
+
+
+@loop_over("size", [0, 8, 60, 2**12])
+@loop_over("block", [1, 7, 40, 400])
+def test_written_out_paths_are_those_followed(block, size):
+    forest, X = make_forest(5)
+    rng = np.random.default_rng(block)
+    rows = np.ascontiguousarray(X[rng.integers(0, len(X), 90)])
+    numbering = number_forest(forest)
+    assert np.diff(numbering.edges).max() < 90  # the largest block has them written out
+    leaves, used = forest.find_leaves(rows, NO_USERS), rng.random((90, 5)) < 0.8
+    lengths = np.where(used, numbering.length[leaves], 0).sum(axis=1)
+    starts = np.append(0, np.cumsum(lengths))
+    indices, data = np.full(starts[-1], -1, np.int32), np.empty(starts[-1], np.float32)
+    paths = kernels.PathsOfLeaves(
+        numbering.edges, numbering.length, numbering.end, numbering.parent
+    )
+    table = kernels.PathTable(np.empty(size, np.int32), np.empty(len(forest.left), np.int64))
+    scale, cursors = np.ones(90, np.float32), np.empty(block, np.int64)
+    kernels.write_paths(leaves, used, 0, 90, paths, starts, scale, cursors, table, indices, data)
+    salts = np.zeros(5, np.uint64)
+    for i, row in enumerate(rows):
+        expected = [
+            numbering.number[node]
+            for tree, root in enumerate(forest.roots)
+            if used[i, tree]
+            for node in naive.random_path(forest, root, row, int(salts[tree]))
+        ]
+        assert indices[starts[i] : starts[i + 1]].tolist() == expected
 
 
 def test_random_paths_and_their_mean():

@@ -49,36 +49,108 @@ def count_paths(leaves, used, first, last, length, counts):
         counts[i - first] = count
 
 
+class PathsOfLeaves(NamedTuple):
+    """The path of each leaf: its length, its last number, and from there the parents."""
+
+    edges: np.ndarray  # int64: the first leaf of each tree, and the end
+    length: np.ndarray  # int32, by leaf
+    ends: np.ndarray  # int32, by leaf
+    parent: np.ndarray  # int32, by number
+
+
+class PathTable(NamedTuple):
+    """Working arrays: the paths of the leaves of a tree, written out one after the other."""
+
+    numbers: np.ndarray  # int32; a tree whose paths are longer together has no table
+    starts: np.ndarray  # int64[leaves of a tree + 1]
+
+
 @kernel
-def write_paths(
-    leaves, used, first, last, length, ends, parent, starts, scale, cursors, indices, data
-):
-    """Write the numbers of the nodes on each row's paths, from the leaf upwards.
+def write_out_tree(tree, paths, table):
+    """Write out the paths of all leaves of a tree; return whether there is room for them."""
+    first, last = paths.edges[tree], paths.edges[tree + 1]
+    room = np.int64(table.numbers.shape[0]) - 7  # as many are read behind the last path
+    end = np.int64(0)
+    for leaf in range(first, last):
+        table.starts[leaf - first] = end
+        begin, end = end, end + paths.length[leaf]
+        if end > room:
+            return False
+        node = paths.ends[leaf]
+        for k in range(end - 1, begin - 1, -1):
+            table.numbers[k] = node
+            node = paths.parent[np.uint64(node)]
+    table.starts[last - first] = end
+    return True
+
+
+@kernel(inline=True)
+def copy_eight(source, k, target, j):
+    """Copy eight neighbours; all are read before one is written, so that one instruction can."""
+    one = np.uint64(1)
+    k1 = k + one
+    k2 = k1 + one
+    k3 = k2 + one
+    k4 = k3 + one
+    k5 = k4 + one
+    k6 = k5 + one
+    k7 = k6 + one
+    a, b, c, d = source[k], source[k1], source[k2], source[k3]
+    e, f, g, h = source[k4], source[k5], source[k6], source[k7]
+    target[j] = a
+    target[j + one] = b
+    target[j + np.uint64(2)] = c
+    target[j + np.uint64(3)] = d
+    target[j + np.uint64(4)] = e
+    target[j + np.uint64(5)] = f
+    target[j + np.uint64(6)] = g
+    target[j + np.uint64(7)] = h
+
+
+@kernel
+def write_paths(leaves, used, first, last, paths, starts, scale, cursors, table, indices, data):
+    """Write the numbers of the nodes on each row's paths.
 
     Numbers increase along a path and from tree to tree, so they are sorted. `starts` is the first
-    entry of each row, from row `first` on; `length` and `ends` (a path's last number) are by leaf.
-    Rows are processed in blocks of as many rows as cursors, so that a tree stays in the cache.
+    entry of each row, from row `first` on, and the end. Rows are processed in blocks of as many
+    rows as cursors, tree by tree. Where a block has as many rows as the tree has leaves, all its
+    paths are written out once and copied eight numbers at a time, up to seven too many, which the
+    next tree overwrites; else, and at the end of a row, each is followed from the leaf upwards.
     """
     skips = used.shape[0] > 0
     block, one = cursors.shape[0], np.uint64(1)
+    eight = np.uint64(8)
+    spare = np.uint64(7)
     for begin in range(first, last, block):
         end = min(begin + block, last)
         for i in range(begin, end):
             cursors[i - begin] = starts[i - first]
         for tree in range(leaves.shape[1]):
+            first_leaf = paths.edges[tree]
+            is_written = False
+            if end - begin >= paths.edges[tree + 1] - first_leaf:
+                is_written = write_out_tree(tree, paths, table)
             for i in range(begin, end):
                 if skips and not used[i, tree]:
                     continue
                 # Unsigned indices avoid the check for negative ones.
                 leaf = np.uint64(leaves[i, tree])
-                node = np.uint64(ends[leaf])
                 place = np.uint64(cursors[i - begin])
-                k = place + np.uint64(length[leaf])
+                length = np.uint64(paths.length[leaf])
+                k = place + length
                 cursors[i - begin] = np.int64(k)
+                if is_written and k + spare < np.uint64(starts[i - first + 1]):
+                    copied = np.uint64(table.starts[leaf - np.uint64(first_leaf)])
+                    while place < k:
+                        copy_eight(table.numbers, copied, indices, place)
+                        place += eight
+                        copied += eight
+                    continue
+                node = np.uint64(paths.ends[leaf])
                 while k > place:
                     k -= one
                     indices[k] = node
-                    node = np.uint64(parent[node])
+                    node = np.uint64(paths.parent[node])
         for i in range(begin, end):
             value = scale[i]
             for entry in range(np.uint64(starts[i - first]), np.uint64(cursors[i - begin])):

@@ -16,7 +16,8 @@ from featurewright.engine.forest import Forest, over_rows
 from featurewright.engine.path_kernel import number_depth_first
 from featurewright.engine.paths import number_breadth_first
 
-_BLOCK = 8192  # rows whose paths are written tree by tree; each block reads all trees anew
+_BLOCK = 32_768  # rows whose paths are written tree by tree; each block reads all trees anew
+_TABLE_SIZE = 2**18  # numbers in the paths of a tree that are written out: what a cache holds
 _FOLDED_ROWS = 256  # rows whose paths are written in full before they are put into buckets
 
 # Starts of the rows, column numbers and values of a sparse matrix.
@@ -125,6 +126,8 @@ class Layout:
         By column: the column of the parent of its node, where that has one.
     end, length : ndarray of int32
         By leaf of the forest: the last column of its path, and how many columns the path has.
+    edges : ndarray of int64
+        The first leaf of each tree, and the end.
     values : ndarray of float32
         The value of a node's entry by its depth.
     n_columns : int
@@ -137,6 +140,7 @@ class Layout:
     parent: npt.NDArray[np.int32]
     end: npt.NDArray[np.int32]
     length: npt.NDArray[np.int32]
+    edges: npt.NDArray[np.int64]
     values: npt.NDArray[np.float32]
     n_columns: int
     only_leaves: bool
@@ -181,6 +185,7 @@ def lay_out(
         parent=parent,
         end=end,
         length=length,
+        edges=numbering.edges,
         values=values.astype(np.float32),
         n_columns=n_columns,
         only_leaves=only_leaves,
@@ -260,8 +265,10 @@ class LeafSource:
         """Write each row's paths."""
         layout, where = self.layout, (self.leaves, self.seen.used, first, last)
         cursors = np.empty(min(_BLOCK, max(1, last - first)), np.int64)
-        tree = (layout.length, layout.end, layout.parent)
-        kernels.write_paths(*where, *tree, starts, self.seen.scale, cursors, indices, data)
+        paths = kernels.PathsOfLeaves(layout.edges, layout.length, layout.end, layout.parent)
+        largest = int(np.diff(layout.edges).max(initial=0))
+        table = kernels.PathTable(np.empty(_TABLE_SIZE, np.int32), np.empty(largest + 1, np.int64))
+        kernels.write_paths(*where, paths, starts, self.seen.scale, cursors, table, indices, data)
         if not layout.is_binary:
             # The first node of a path is the root, or its child where roots have no column.
             values = layout.values if layout.root else layout.values[1:]
