@@ -82,8 +82,7 @@ def evaluate_auto(
     started, cpu_started = time.perf_counter(), time.process_time()
     auto.fit(X_train, y[train])
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
-    kinds = {"number", "missing", "level", "frequency"}
-    n_original = sum(column.kind in kinds for column in auto.columns_)
+    n_original = len(auto.originals_.columns)
     with threadpool_limits(settings["n_jobs"]):
         columns, held_out = auto.transform(X_train), auto.transform(X_test)
         # Categories stay categories for an estimator that takes them, as in the search.
