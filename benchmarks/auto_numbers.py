@@ -76,9 +76,12 @@ def rows(settings: Settings) -> tuple[Dataset, np.ndarray, np.ndarray]:
 
 
 def work(settings: Settings) -> Values:
-    """Do one job; without numbers where it says so."""
+    """Do one job; without numbers where it says so, else with them for boosting too."""
     with ExitStack() as stack:
-        if not settings["numbers"]:
+        if settings["numbers"]:
+            rule = "featurewright.auto.features.is_boosting"
+            stack.enter_context(mock.patch(rule, return_value=False))
+        else:
             for name in SOURCES:
                 found = f"featurewright.auto.formulas.{name}"
                 stack.enter_context(mock.patch(found, return_value=[]))

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from data import Dataset, load, split_rows, take
 from runner import Settings, Values
-from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 FEW = 10  # formulas that people can explain
@@ -69,6 +68,7 @@ def evaluate_auto(
 
     from featurewright import AutoFeatures
     from featurewright.auto import standard_estimator
+    from featurewright.auto.estimators import fit_estimator
 
     dataset, train, test = rows_of(settings) if rows is None else rows
     y = target_of(dataset, settings)
@@ -82,11 +82,12 @@ def evaluate_auto(
     started, cpu_started = time.perf_counter(), time.process_time()
     auto.fit(X_train, y[train])
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
-    kinds = {"number", "missing", "level", "frequency"}
-    n_original = sum(column.kind in kinds for column in auto.columns_)
+    n_original = len(auto.originals_.columns)
     with threadpool_limits(settings["n_jobs"]):
         columns, held_out = auto.transform(X_train), auto.transform(X_test)
-        plain = clone(estimator).fit(columns[:, :n_original], y[train])
+        # Categories stay categories for an estimator that takes them, as in the search.
+        categories = auto.originals_.categories
+        plain = fit_estimator(estimator, columns[:, :n_original], y[train], None, categories)
         scorer = get_scorer(auto.scoring_)
         before = scorer(plain, held_out[:, :n_original], y[test])
         after = scorer(auto.model_, held_out, y[test])

@@ -176,6 +176,12 @@ def test_a_number_inside_is_found():
     assert order(["abs(a)", "b * c"], target, wanted=1)[0].startswith("c / (square(b) + ")
 
 
+def test_without_numbers_formulas_have_columns_alone():
+    target = X[:, 2] / (X[:, 1] ** 2 + 1.0) + 0.02 * RNG.normal(size=600)
+    found = order(["abs(a)", "b * c"], target, wanted=3, takes_numbers=False)
+    assert found == ["c * abs(b)", "b * c"]
+
+
 def test_a_linear_boundary_takes_one_formula():
     target = (2 * X[:, 0] - X[:, 1] > X[:, 2]).astype(float)
     (found,) = order(["abs(a)", "b * c"], target, wanted=1)

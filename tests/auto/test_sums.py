@@ -7,7 +7,11 @@ import onnxruntime
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -18,8 +22,8 @@ from tests.auto.cases import quick
 from tests.cases import loop_over
 from tests.export.engines import ENGINES, KEY, numbers, run
 
-from featurewright import load, save
-from featurewright.auto.estimators import is_linear
+from featurewright import ConstructiveBoostingClassifier, load, save
+from featurewright.auto.estimators import is_boosting, is_linear
 from featurewright.auto.inner_numbers import safe_ratios, with_numbers
 from featurewright.auto.sums import bent_sums, find_sums, is_sum
 from featurewright.export import to_onnx, to_sql
@@ -138,6 +142,20 @@ def test_which_estimators_add_up_columns(estimator, expected):
     assert is_linear(estimator) == expected
 
 
+@loop_over(
+    ("estimator", "expected"),
+    [
+        (HistGradientBoostingClassifier(), True),
+        (make_pipeline(StandardScaler(), OneVsRestClassifier(GradientBoostingClassifier())), True),
+        (ConstructiveBoostingClassifier(), True),
+        (RandomForestClassifier(), False),
+        (LogisticRegression(), False),
+    ],
+)
+def test_which_estimators_boost_trees(estimator, expected):
+    assert is_boosting(estimator) == expected
+
+
 FRAME = pl.DataFrame(dict(zip(NAMES, X.T, strict=True)))
 LABELS = np.where(OBLIQUE > 0.2, "yes", "no")
 
@@ -162,6 +180,12 @@ def test_neighbours_get_a_sum(neighbours):
 
 def test_a_linear_model_gets_no_sum():
     found = quick().fit(FRAME, LABELS)
+    assert not [f for f in found.path_.features if is_sum(f.expression)]
+
+
+def test_boosting_gets_no_sum():
+    found = quick(estimator="boosting", methods="batch", cv=2).fit(FRAME, LABELS)
+    assert found.path_.features
     assert not [f for f in found.path_.features if is_sum(f.expression)]
 
 

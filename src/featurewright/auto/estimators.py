@@ -22,6 +22,7 @@ from featurewright.engine.threads import local_threads, one_blas_thread
 from featurewright.estimators.parameters import one_of, whole_number
 
 _HISTOGRAM_BOOSTING = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
+_BOOSTING_WORDS = ("Boost", "LGBM", "XGB")
 _LINEAR_MODULE = "sklearn.linear_model"
 _LINEAR_ELSEWHERE = ("LinearSVC", "LinearSVR", "LinearDiscriminantAnalysis")
 STANDARD = ("linear", "knn", "boosting")
@@ -149,14 +150,33 @@ def is_linear(estimator: Any) -> bool:
     >>> is_linear(standard_estimator("boosting", "regression"))
     False
     """
+    return any(
+        base.__module__.startswith(_LINEAR_MODULE) or base.__name__ in _LINEAR_ELSEWHERE
+        for base in type(_innermost(estimator)).__mro__  # also those that users derive
+    )
+
+
+def is_boosting(estimator: Any) -> bool:
+    """Whether an estimator boosts trees, by the name of its class or of one that it derives from.
+
+    Examples
+    --------
+    >>> is_boosting(standard_estimator("boosting", "regression"))
+    True
+    >>> is_boosting(standard_estimator("knn", "regression"))
+    False
+    """
+    names = [base.__name__ for base in type(_innermost(estimator)).__mro__]
+    return any(word in name for name in names for word in _BOOSTING_WORDS)
+
+
+def _innermost(estimator: Any) -> Any:
+    """Return the model that learns: the last step of a pipeline, what wrappers fit copies of."""
     while (inner := getattr(estimator, "estimator", None)) is not None and not callable(inner):
         estimator = inner  # of one model for each output, or of a search over settings
     if isinstance(estimator, Pipeline):
-        return is_linear(estimator.steps[-1][1])
-    return any(
-        base.__module__.startswith(_LINEAR_MODULE) or base.__name__ in _LINEAR_ELSEWHERE
-        for base in type(estimator).__mro__  # also those that users derive
-    )
+        return _innermost(estimator.steps[-1][1])
+    return estimator
 
 
 def choose_estimator(estimator: Any, task: str, n_outputs: int, seed: int) -> tuple[str, Any]:

@@ -23,6 +23,7 @@ from featurewright.auto.estimators import (
     choose_estimator,
     few_threads,
     further_folds,
+    is_boosting,
     is_linear,
     make_folds,
     probabilities,
@@ -372,7 +373,14 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         self.scoring_, scorer = choose_scorer(self.scoring, estimator, self.task_, labels)
         self.reader_: TableReader = reader
         self.left_out_: dict[str, str] = left_out
-        task = Task(self.task_, n_outputs, self.max_size, self.n_jobs, is_linear(estimator))
+        task = Task(
+            self.task_,
+            n_outputs,
+            self.max_size,
+            self.n_jobs,
+            adds_up=is_linear(estimator),
+            takes_numbers=not is_boosting(estimator),
+        )
         effort = EFFORTS[self.effort]
         cv = effort.n_folds if self.cv is None else self.cv
         times = row_times(X, self.as_of, self.links)

@@ -60,6 +60,7 @@ def order_formulas(
     n_polished: int,
     n_rows: int,
     takes_sums: bool = False,
+    takes_numbers: bool = True,
 ) -> list[Feature]:
     """Select formulas one by one, by what each explains of a target beyond those before.
 
@@ -87,6 +88,8 @@ def order_formulas(
         Rows on which formulas are compared, about.
     takes_sums : bool
         Whether sums of columns come first; else they are nothing new.
+    takes_numbers : bool
+        Whether formulas may have learned numbers inside, weighted sums among them.
 
     Returns
     -------
@@ -96,8 +99,11 @@ def order_formulas(
     places = spaced_rows(len(base), n_rows, weights)
     rows = EncodedTable(table.matrix[places], table.schema)
     columns = _used_columns(features, table)
-    sums = find_sums(rows, target[places], max_size)
-    new = [*bent_sums(sums, rows), *(safe_ratios(columns, rows) if max_size >= 5 else ())]
+    sums: list[Expression] = []
+    new: list[Expression] = []
+    if takes_numbers:
+        sums = find_sums(rows, target[places], max_size)
+        new = [*bent_sums(sums, rows), *(safe_ratios(columns, rows) if max_size >= 5 else ())]
     pool = _Pool(rows, base[places], target[places], features, new)
     taken = [Feature.of(found) for found in sums[:wanted]] if takes_sums else []
 
@@ -110,7 +116,7 @@ def order_formulas(
 
     @cache
     def numbers(formula: Expression) -> list[Expression]:
-        return with_numbers(formula, rows)
+        return with_numbers(formula, rows) if takes_numbers else []
 
     n_taken = len(taken)
     while len(taken) < wanted and (found := pool.best()) is not None:

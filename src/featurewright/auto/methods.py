@@ -105,6 +105,8 @@ class Task:
         Threads.
     adds_up : bool
         Whether the estimator adds up its columns, so that a sum of them is nothing new to it.
+    takes_numbers : bool
+        Whether formulas may have learned numbers inside.
     """
 
     kind: str
@@ -112,6 +114,7 @@ class Task:
     max_size: int
     n_jobs: int | None
     adds_up: bool = True
+    takes_numbers: bool = True
 
     def pick(self, classifier: Any, regressor: Any) -> Any:
         """Return the class of estimator for the target."""

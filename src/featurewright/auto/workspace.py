@@ -397,6 +397,7 @@ class Workspace:
             n_polished=self.effort.n_polished,
             n_rows=self.effort.polish_rows,
             takes_sums=not problem.task.adds_up,
+            takes_numbers=problem.task.takes_numbers,
         )
         part, values = learn_values(name, "formula", problem.table, features=features)
         train = MethodValues(part, problem.table, self.store)
