@@ -53,6 +53,7 @@ from featurewright.relations.search import (
     least_worth,
     refined,
     seen_by_any,
+    some_of,
 )
 from featurewright.relations.sources import Source, learn_sources, unique_names, wrap_frame
 from featurewright.relations.targets import (
@@ -606,7 +607,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
                 self._sources[at], self._names(), self._windows(at, past[at])
             )
         ]
-        found = score(_some(base, max(1, self.budget // 2), rng))
+        found = score(some_of(base, max(1, self.budget // 2), rng))
         conditions = {
             at: conditions_of(self._sources[at].rows, past[at]) if self.conditions else []
             for at in values
@@ -624,7 +625,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             if (one.source, feature) not in tried
         ]
         room = max(0, self.budget - len(found))
-        found += score(_some(list(dict.fromkeys(variants)), room, rng))
+        found += score(some_of(list(dict.fromkeys(variants)), room, rng))
         least = least_worth(len(found), int(np.count_nonzero(~learning)))
         good = [one for one in _best(found) if one.worth > least]
         return self._order(_in_turns(good)[: _POOL * self.n_features_out], target, known, seen)
@@ -797,10 +798,3 @@ def _in_turns(found: Sequence[_Found]) -> list[_Found]:
         turns[one.source] = turns.get(one.source, -1) + 1
         keyed.append((turns[one.source], len(keyed), one))
     return [one for *_, one in sorted(keyed, key=lambda item: item[:2])]
-
-
-def _some(candidates: list[Any], most: int, rng: Any) -> list[Any]:
-    """Return candidates, a random choice in their order where there are more than asked for."""
-    if len(candidates) <= most:
-        return candidates
-    return [candidates[k] for k in np.sort(rng.permutation(len(candidates))[:most])]

@@ -209,3 +209,10 @@ def explained(column: Numbers, target: Numbers) -> Numbers:
     bins = bin_numbers(column, edges)
     means = bin_means(bins, len(edges) + 2, target)[bins]
     return np.asarray(means[:, int(np.argmax(means.var(axis=0)))])
+
+
+def some_of(candidates: list[Any], most: int, rng: Any) -> list[Any]:
+    """Return candidates, a random choice in their order where there are more than asked for."""
+    if len(candidates) <= most:
+        return candidates
+    return [candidates[k] for k in np.sort(rng.permutation(len(candidates))[:most])]
