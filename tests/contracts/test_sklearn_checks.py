@@ -38,7 +38,7 @@ _FOLDS = (
     "repeated rows make other folds than weights do"
 )
 _ROWS = (
-    "leaves need a number of rows, and F statistics count them: repeated rows are more evidence than "
+    "leaves need rows, and F statistics count them: repeated rows are more evidence than "
     "one row of more weight"
 )
 _WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
