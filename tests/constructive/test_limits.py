@@ -23,7 +23,7 @@ from tests.constructive.learners import (
 )
 
 import featurewright
-from featurewright.constructive import boosting
+from featurewright.constructive import rounds
 from featurewright.engine import growth
 from featurewright.estimators import ensembles
 
@@ -32,7 +32,7 @@ SOURCE = Path(featurewright.__file__).parents[1]
 
 def grower_of(name):
     """Return the module whose `grow_one` a learner calls."""
-    return boosting if name.startswith("Boosting") else growth
+    return rounds if name.startswith("Boosting") else growth
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -56,7 +56,7 @@ def test_a_first_tree_is_grown_however_little_time_there_is(name, monkeypatch):
     if not name.startswith("Boosting"):  # whose first round is always grown whole
         Clock(monkeypatch).cut_trees_after(monkeypatch, growth, 0)
     else:
-        Clock(monkeypatch).cut_trees_after(monkeypatch, boosting, 1)
+        Clock(monkeypatch).cut_trees_after(monkeypatch, rounds, 1)
     model = make_loose(name, max_time=1e-6).fit(X, y)
     assert model.forest_.n_trees == 1
     check_outputs(model, X)
@@ -103,7 +103,7 @@ def test_no_tree_grows_twice_after_time_ran_out(name, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "module"),
-    [("BoostingRegressor", boosting), ("ForestRegressor", ensembles)],
+    [("BoostingRegressor", rounds), ("ForestRegressor", ensembles)],
 )
 def test_loading_the_engine_does_not_count_as_growing(name, module, monkeypatch):
     X = table(60, 3)
@@ -144,7 +144,7 @@ sys.exit(3)
     ("learner", "module"),
     [
         ("ConstructiveForestClassifier", "featurewright.engine.growth"),
-        ("ConstructiveBoostingClassifier", "featurewright.constructive.boosting"),
+        ("ConstructiveBoostingClassifier", "featurewright.constructive.rounds"),
     ],
 )
 def test_interrupt(learner, module):
