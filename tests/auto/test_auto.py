@@ -341,7 +341,8 @@ def test_later_tables_are_checked():
     with pytest.raises(TypeError, match="dates or times"):
         auto.transform(np.zeros((2, 12)))
     unseen = frame.assign(colour="mauve", stamp="not a date")
-    assert np.isfinite(auto.transform(unseen)).all()
+    with pytest.warns(UserWarning, match=r"'colour': 240 of 240 labels are none that the fit saw"):
+        assert np.isfinite(auto.transform(unseen)).all()
 
 
 def test_limit_of_columns():

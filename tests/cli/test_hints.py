@@ -6,6 +6,7 @@ import errno
 import os
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from featurewright.cli.errors import UserError, _sentence, closest
@@ -30,3 +31,13 @@ def test_folders_that_take_no_files_are_refused_first():
         pytest.skip("the system has no /proc")
     with pytest.raises(UserError, match="Files cannot be written to the folder /proc"):
         check_output(Path("/proc/model.fw"))
+
+
+def test_labels_that_the_fit_never_saw_are_told_of_once(work, call, tmp_path):
+    other = tmp_path / "other.csv"
+    rows = pl.read_csv(work.table, infer_schema=False).with_columns(code=pl.lit("elsewhere"))
+    pl.concat([rows] * 60).write_csv(other)
+    said = call("transform", work.model, other, "-o", tmp_path / "out.csv").stderr
+    assert said.replace("\n", " ").count("labels are none that the fit saw") == 1
+    assert "UserWarning" not in said
+    assert not call("transform", work.model, other, "-o", tmp_path / "out.csv", "-q").stderr

@@ -181,7 +181,7 @@ def test_changed_content_is_refused(learned, arriving, message):
         (one([datetime.timedelta(1)]), "has the dtype Duration"),
         (one([[1, 2]], object), "holds objects of the type list"),
         (one([{"a": 1}], object), "holds objects of the type dict"),
-        (one([1j]), "has the dtype Unknown"),
+        (one([1j]), "has the dtype complex128"),
         (one([1j], object), "holds objects of the type complex"),
         (polars_one([datetime.date(2020, 1, 1)]), "has the dtype Date"),
         (polars_one([datetime.time(1)]), "has the dtype Time"),

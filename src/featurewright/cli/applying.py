@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,7 @@ def _computed(
     unused = set(getattr(model, "left_out_", {})).difference(needed)
     first: list[str] | None = None
     never: set[str] = set()  # keys that no row had so far
+    noticed: set[str] = set()
     for raw in source.batches():
         frame, is_first = raw, first is None
         if first is None:
@@ -83,7 +85,15 @@ def _computed(
         if is_first:  # one notice for each column is enough
             for text in commas_in_numbers(frame, typed):
                 notice(text)
-        made = compute(typed)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            made = compute(typed)
+        for warning in caught:
+            text = str(warning.message)
+            about = text.partition(":")[0]  # the numbers of rows differ from part to part
+            if issubclass(warning.category, UserWarning) and about not in noticed:
+                notice(text)
+            noticed.add(about)
         wanted = first if keep_all else list(keep)
         kept = frame.select([name for name in wanted if name not in made.columns])
         yield pl.concat([kept, made], how="horizontal") if kept.width else made

@@ -26,6 +26,7 @@ from featurewright.tables.columns import (
     out_of_range,
 )
 from featurewright.tables.schema import EncodedTable, Levels, Schema, generated_names
+from featurewright.tables.sparse import is_sparse
 
 Matrix = NDArray[np.floating]
 Order = Literal["C", "F"]
@@ -277,7 +278,7 @@ def _read_array(
             f"X has the dtype {X.dtype}, but numbers are expected: turn dates and durations into "
             "numbers first."
         )
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not is_sparse(X):  # SciPy has sparse tables that are dicts
         raise TypeError("X is a dict, but a table is expected: pass pandas.DataFrame(X).")
     if getattr(getattr(X, "dtype", None), "kind", None) == "c":
         raise ValueError(
