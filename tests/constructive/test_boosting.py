@@ -321,18 +321,18 @@ def same_bits(found, expected, X):
         (
             CLASSIFIER,
             900,
-            {"max_leaf_nodes": 8, "min_samples_leaf": 20, "f_to_enter": 1.8 * np.log(15)},
+            {"max_leaf_nodes": 9, "min_samples_leaf": 20, "f_to_enter": 0.91 * 1.8 * np.log(15)},
         ),
         (
             CLASSIFIER,
             4000,
-            {"max_leaf_nodes": 10, "min_samples_leaf": 20, "f_to_enter": 1.8 * np.log(15)},
+            {"max_leaf_nodes": 31, "min_samples_leaf": 20, "f_to_enter": 0.6 * 1.8 * np.log(15)},
         ),
         (CLASSIFIER, 10_000, {"max_leaf_nodes": 31, "min_samples_leaf": 20, "f_to_enter": 0.0}),
         (
             REGRESSOR,
             900,
-            {"max_leaf_nodes": 12, "min_samples_leaf": 5, "f_to_enter": 0.35 * np.log(15)},
+            {"max_leaf_nodes": 22, "min_samples_leaf": 5, "f_to_enter": 0.91 * 0.35 * np.log(15)},
         ),
         (REGRESSOR, 10_000, {"max_leaf_nodes": 31, "min_samples_leaf": 20, "f_to_enter": 0.0}),
     ],

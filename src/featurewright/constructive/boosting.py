@@ -73,7 +73,7 @@ _COLUMN_BUDGET, _ROOT_BUDGET = 10, 20
 _EARLY_ROWS = 10_000
 _MANY_ROUNDS, _FEW_ROUNDS = 300, 100
 _TOTAL_RATE, _LARGEST_RATE = 15.0, 0.1  # the more rounds, the smaller their steps
-_MOST_LEAVES, _ROWS_OF_A_LEAF = 31, 400  # a tree of few rows has one leaf for so many rows
+_MOST_LEAVES = 31
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,20 @@ class FewRows:
     """Defaults for fewer than `_EARLY_ROWS` rows; labels are noisier than numbers."""
 
     least_leaves: int
-    leaf_rows: int
-    f_per_log: float  # F to enter over the logarithm of the number of candidates
+    rows_of_a_leaf: int  # one leaf for so many rows, in all trees of a round together
+    leaf_rows: int  # rows on each side of a split
+    f_per_log: float  # F to enter over the logarithm of the number of candidates, of very few rows
+
+    def n_leaves(self, n_rows: int, n_trees: int) -> int:
+        """Return the most leaves of each of the trees of a round."""
+        return min(_MOST_LEAVES, max(self.least_leaves, n_rows // self.rows_of_a_leaf // n_trees))
+
+    def f_to_enter(self, n_rows: int, n_candidates: int) -> float:
+        """Return the F statistic that a split needs; what it guards against shrinks with rows."""
+        return self.f_per_log * log(n_candidates) * (1.0 - n_rows / _EARLY_ROWS)
 
 
-_CLASSES, _NUMBERS = FewRows(8, 20, 1.8), FewRows(12, 5, 0.35)
+_CLASSES, _NUMBERS = FewRows(8, 100, 20, 1.8), FewRows(12, 40, 5, 0.35)
 
 BOOSTED = (
     """
@@ -145,9 +154,9 @@ class BoostedTrees(ConstructiveLearner):
         "max_leaf_nodes": worded(
             GROWTH["max_leaf_nodes"],
             """
-            Most leaves of a tree; the best nodes are split first. By default 31, for fewer than
-            10,000 rows one for 400 rows but at least 8 for classes and 12 for numbers; no limit for
-            "adaboost_mh".
+            Most leaves of a tree; the best nodes are split first. By default 31; for fewer than
+            10,000 rows one for 100 rows of classes or 40 of numbers, divided among the trees of a
+            round, but at least 8 for classes and 12 for numbers; no limit for "adaboost_mh".
             """,
         ),
         "min_samples_leaf": Parameter(
@@ -172,8 +181,9 @@ class BoostedTrees(ConstructiveLearner):
             F statistic that a split needs: its gain, divided by what a test that says nothing would
             gain on average, the mean square of the node's residuals. Rounds end when no first node
             is split. By default a gain pays for the choice among a node's candidates: the logarithm
-            of their number, times 1.8 for classes and 0.35 for numbers. For 10,000 rows and more it
-            is 0: all splits are made that gain anything. Not for "adaboost_mh".
+            of their number, times 1.8 for classes and 0.35 for numbers where rows are very few. It
+            falls in a straight line to 0 at 10,000 rows: all splits are made that gain anything.
+            Not for "adaboost_mh".
             """,
             optional(real(least=0.0)),
         ),
@@ -230,8 +240,8 @@ class BoostedTrees(ConstructiveLearner):
             return float(self.learning_rate)
         return 1.0 if self._votes else min(_TOTAL_RATE / n_rounds, _LARGEST_RATE)
 
-    def _limits(self, n_rows: int) -> Limits:
-        """Return the limits of growing, some of which depend on the loss and the rows."""
+    def _limits(self, n_rows: int, n_trees: int = 1) -> Limits:
+        """Return the limits of growing the trees of a round, by the loss and the rows."""
         depth, leaves, rows = self.max_depth, self.max_leaf_nodes, self.min_samples_leaf
         halving, few = self.halving, self._few_rows(n_rows)
         if self._votes:
@@ -243,7 +253,7 @@ class BoostedTrees(ConstructiveLearner):
         else:
             most, leaf_rows = _MOST_LEAVES, 20
             if few is not None:
-                most = min(_MOST_LEAVES, max(few.least_leaves, n_rows // _ROWS_OF_A_LEAF))
+                most = few.n_leaves(n_rows, n_trees)
                 leaf_rows = few.leaf_rows
             leaves = most if leaves is None and depth is None else leaves
             rows = leaf_rows if rows is None else rows
@@ -285,9 +295,9 @@ class BoostedTrees(ConstructiveLearner):
         enter = self.f_to_enter
         if enter is None:
             candidates = construction.budget + construction.n_raw
-            enter = few.f_per_log * log(candidates) if few else 0.0
+            enter = few.f_to_enter(n_rows, candidates) if few else 0.0
         settings = make_settings(
-            self._limits(n_rows),
+            self._limits(n_rows, loss.n_groups),
             construction,
             len(kept),
             l2=0.0 if self._votes else self.l2,
