@@ -57,7 +57,7 @@ def test_rows_that_compare_columns_are_not_tested_on():
     assert without_rows([(np.arange(5), np.array([1, 2]))], np.array([1, 2])) == []
 
 
-@pytest.mark.parametrize("frame", [True, False])
+@pytest.mark.parametrize("frame", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_wide_tables_are_screened(monkeypatch, caplog, frame):
     monkeypatch.setattr(screening, "MAX_COLUMNS", 5)
     monkeypatch.setattr("featurewright.auto.features.MAX_COLUMNS", 5)

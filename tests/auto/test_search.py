@@ -264,6 +264,7 @@ def test_a_score_that_does_not_fit_the_target():
         quick(estimator=LinearSVC(), scoring="neg_log_loss").fit(X, PRODUCT)
 
 
+@pytest.mark.slow
 def test_growing_folds_have_the_rows_of_the_largest(fold_rows):
     big = np.tile(LARGE, (5, 1))
     quick(cv=TimeSeriesSplit(3), effort="standard").fit(big, big[:, 0] * big[:, 1])

@@ -48,13 +48,19 @@ def examples(text: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
 
 
-# A search takes seconds: of the pages that have one, the front page alone is run each time.
+def takes_long(page: str, code: str) -> bool:
+    """Whether code takes seconds: of pages that search, the front page alone is run each time."""
+    return page != "docs/index.md" and any(
+        word in code for word in ("AutoFeatures(", "RecursiveSelectiveClassifier(", "KernelMap")
+    )
+
+
 SNIPPETS = [
     pytest.param(
         page,
         code,
         id=f"{page.removeprefix('docs/')}-{number}",
-        marks=[pytest.mark.slow] if "AutoFeatures(" in code and page != "docs/index.md" else [],
+        marks=[pytest.mark.slow] if takes_long(page, code) else [],
     )
     for page in PAGES
     if not page.startswith(("docs/results", "docs/adding_", "docs/develop"))

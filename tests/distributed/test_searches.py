@@ -69,12 +69,17 @@ def one_after_the_other(name):
     return fit(name, n_jobs=1)
 
 
-@pytest.mark.parametrize("name", CASES)
+def cases(*names, quick):
+    """Return the cases of a test; those that are not quick take long."""
+    return [pytest.param(n, marks=[] if n == quick else pytest.mark.slow) for n in names]
+
+
+@pytest.mark.parametrize("name", cases(*CASES, quick="two stages"))
 def test_threads_find_the_same(name):
     assert fit(name, n_jobs=3) == one_after_the_other(name)
 
 
-@pytest.mark.parametrize("name", ["one stage", "two stages", "links"])
+@pytest.mark.parametrize("name", cases("one stage", "two stages", "links", quick="links"))
 def test_two_workers_find_the_same(name, processes):
     with processes.as_current(), joblib.parallel_config("dask"):
         assert fit(name) == one_after_the_other(name)

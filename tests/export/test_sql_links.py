@@ -165,7 +165,7 @@ def orders_and_rows(dates: bool, zone: str | None = None) -> tuple[pl.DataFrame,
     return orders, rows
 
 
-@pytest.mark.parametrize("dates", [False, True])
+@pytest.mark.parametrize("dates", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_every_aggregate(dates: bool) -> None:
     keep_missing = dates
     orders, rows = orders_and_rows(dates)

@@ -130,7 +130,14 @@ def test_constant_and_many_classes():
     check_predictions(constant, frame)
 
 
-@pytest.mark.parametrize("operators", [["sub"], ["mul", "add"], ["div", "square"], None])
+@pytest.mark.parametrize(
+    "operators",
+    [
+        *(pytest.param(names, marks=pytest.mark.slow) for names in (["sub"], ["mul", "add"])),
+        ["div", "square"],
+        None,
+    ],
+)
 def test_rows_at_and_beside_thresholds(operators):
     """Rows whose values are the thresholds, and the floats of both widths beside them."""
     random = np.random.default_rng(1)
