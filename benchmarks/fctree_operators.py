@@ -44,18 +44,26 @@ def compare(X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
 def operators_report(tables: Iterable[tuple[str, np.ndarray, np.ndarray]]) -> str:
     """Measure tables of classes, given with their names, and write a table and what it says."""
     rows: list[list[str]] = []
-    clear: dict[str, list[str]] = {"weighted": [], "alone": []}
+    clear: dict[str, dict[str, list[str]]] = {
+        kind: {"win": [], "loss": [], "draw": []} for kind in ("weighted", "alone")
+    }
     for name, X, y in tables:
         say(f"one operator alone on {name}")
         found = compare(X, y)
         rows.append([name, show(found["alike"], 1)])
         for kind, names in clear.items():
             rows[-1].append(show(found[kind] - found["alike"], 1))
-            if outcome(100 - found[kind], 100 - found["alike"]) == "win":
-                names.append(name)
+            names[outcome(100 - found[kind], 100 - found["alike"])].append(name)
         rows[-1].append(found["best"])
     header = ["set", "six alike", "by weights, more", "one alone, more", "which one"]
-    told = {kind: ", ".join(names) or "none" for kind, names in clear.items()}
+
+    def told(kind: str) -> str:
+        won, lost = (clear[kind][verdict] for verdict in ("win", "loss"))
+        return (
+            f"better beyond two standard errors on {len(won)} of {len(rows)} sets "
+            f"({', '.join(won) or 'none'}) and worse on {len(lost)} ({', '.join(lost) or 'none'})"
+        )
+
     return f"""Accuracy in % on the training rows of the first fold of each set, {FOLDS} folds
 {REPETITIONS - 1} times, `n_constructed="1n"`: six operators drawn alike, what learned weights add,
 and what the operator adds that is best alone (chosen on {FOLDS} other folds).
@@ -63,5 +71,4 @@ and what the operator adds that is best alone (chosen on {FOLDS} other folds).
 {markdown_table(header, rows)}
 
 Weights steer draws to an operator, so that they can add much only where one operator is better than
-six. One alone is better beyond two standard errors on {len(clear["alone"])} of {len(rows)} sets
-({told["alone"]}), weights are on {len(clear["weighted"])} ({told["weighted"]})."""
+six. One alone is {told("alone")}; learned weights are {told("weighted")}."""

@@ -77,7 +77,8 @@ def test_one_operator_alone_is_found_where_only_it_helps():
     y = (X[:, 0] * X[:, 5] > 0).astype(int)
     page = operators_report([("xor", X, y)])
     assert re.search(r"\| xor .*\| +mul \|", page)
-    assert "on 1 of 1 sets\n(xor)" in page
+    assert "One alone is better beyond two standard errors on 1 of 1 sets (xor)" in page
+    assert "and worse on 0 (none)" in page
     found = compare(X, y)
     assert found["best"] == "mul"
     assert len(found["alike"]) == len(found["weighted"]) == 15
