@@ -137,11 +137,11 @@ def _warn_of_long_operators(operators: tuple[Operator, ...], max_size: int) -> N
     """
     long = [operator for operator in operators if operator.arity >= max_size > 2]
     if long:
+        names = list(dict.fromkeys(operator.given_name for operator in long))
         least = 1 + max(operator.arity for operator in long)
         warnings.warn(
-            f"operators {[operator.name for operator in long]} are left out, because with their "
-            f"operands they need expressions of up to {least} symbols, but max_size={max_size}: "
-            f"set max_size to at least {least}.",
+            f"operators {names} are left out, because with their operands they need expressions of "
+            f"up to {least} symbols, but max_size={max_size}: set max_size to at least {least}.",
             UserWarning,
             stacklevel=8,  # the call of `fit` of most learners
         )

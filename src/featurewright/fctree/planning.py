@@ -48,9 +48,10 @@ def is_constant(target: Target) -> bool:
 def no_operands(operators: tuple[Operator, ...], schema: Schema) -> ValueError:
     """Return the error where none of the named operators finds columns to work on."""
     counts = Counter(Domain(int(domain)) for domain in schema.domains)
+    names = list(dict.fromkeys(operator.given_name for operator in operators))
     return ValueError(
-        f"operators={[operator.name for operator in operators]} find no operands among columns "
-        f"of these kinds: {', '.join(f'{_KINDS[kind]} ({counts[kind]})' for kind in counts)}; "
+        f"operators={names} find no operands among columns of these kinds: "
+        f"{', '.join(f'{_KINDS[kind]} ({counts[kind]})' for kind in counts)}; "
         "name operators that take such columns, or leave operators out."
     )
 
