@@ -20,6 +20,7 @@ import numpy as np
 from c45 import C45
 from data import data_folder, load, present
 from fctree_cost import cost_report
+from fctree_operators import operators_report
 from fctree_published import COMPARISONS, PUBLISHED_SWING, REASONS
 from fctree_search import search_report
 from pages import add_size_options, settle_page, settle_sizes
@@ -132,12 +133,24 @@ def measure(name: str, model: Any, X: np.ndarray, y: np.ndarray, skewed: bool) -
     }
 
 
+def fold(X: np.ndarray, y: np.ndarray, split: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the training and the test rows of a fold."""
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    return list(folds.split(X, y))[split]
+
+
+def training_rows(name: str, max_rows: int) -> tuple[str, np.ndarray, np.ndarray]:
+    """Return the name and the training rows of the first fold of a set."""
+    X, y = table(name, max_rows)
+    train, _ = fold(X, y, 0)
+    return name, X[train], y[train]
+
+
 def evaluate_fold(settings: Settings) -> Values:
     """Construct the columns of one fold and measure all learners on them."""
     name, kind = settings["set"], settings["params"]["columns"]
     X, y = table(name, settings["max_rows"])
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    train, test = list(folds.split(X, y))[settings["split"]]
+    train, test = fold(X, y, settings["split"])
     skewed = name.startswith("landmine")
     values: Values = {}
     features = make_features(kind, settings["n_jobs"])
@@ -373,6 +386,8 @@ def report(results: Results, options: argparse.Namespace, out_of_time: bool) -> 
     sweep, more = sweep_table(results)
     late = "Not measured: no time was left."
     search = late if out_of_time else search_report(SEARCH_FITS)
+    tables = (training_rows(name, options.max_rows) for name in options.sets)
+    operators = late if out_of_time else operators_report(tables)
     cost = late if out_of_time else cost_report(options)
     gains = {
         group: max(
@@ -423,6 +438,10 @@ balanced sets (published: up to 9%) and {gains["skewed"]:.1f} on the mine fields
 ## What is drawn and found
 
 {search}
+
+## One operator alone
+
+{operators}
 
 ## Features constructed at a node
 

@@ -245,8 +245,10 @@ our own: its figures do not compare, and sentences leave it out.
 
 {section(figures, "labels", labels)}
 
-Columns are brought to the range 0 to 1 for the distance, and the average is taken over all pairs of
-row and label. The publication does not say how it does either.
+The distance of original columns is Euclidean, once with every column brought to the range 0 to 1 of
+the training rows and once with columns as they are; paths are not scaled. The test is of paths
+against the columns from 0 to 1. The average is taken over all pairs of row and label. The
+publication tells neither.
 """
 
 

@@ -330,14 +330,19 @@ def measure_labels(settings: Settings) -> Values:
     found = load_labels(settings["set"])
     train, test = (rows[: settings["max_rows"]] for rows in (found.train, found.test))
     X_train, X_test = found.X[train], found.X[test]
-    scale = MinMaxScaler().fit(X_train)  # as the published software's distance does
-    originals = scale.transform(X_train), scale.transform(X_test)
+    scale = MinMaxScaler().fit(X_train)
+    originals = {
+        "original": (scale.transform(X_train), scale.transform(X_test)),
+        "unscaled": (X_train.astype(float), X_test.astype(float)),
+    }
     # The variance of all labels together, as published.
     encoder = make_encoder(settings, criterion="squared_error").fit(X_train, found.Y[train])
     spaces = {
-        "original": Space(*(part @ originals[0].T for part in originals)),
-        "paths": Space(*(encoder.kernel(X, X_train, normalize=False) for X in (X_train, X_test))),
+        label: Space(*(part @ parts[0].T for part in parts)) for label, parts in originals.items()
     }
+    spaces["paths"] = Space(
+        *(encoder.kernel(X, X_train, normalize=False) for X in (X_train, X_test))
+    )
     values: Values = {"n_train": len(train), "n_test": len(test)}
     for label, space in spaces.items():
         chances = predict_labels(space.train, space.test, found.Y[train])

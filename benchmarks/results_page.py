@@ -75,6 +75,13 @@ def wins(won: str, lost: str, tied: str) -> str:
     return improves(won, tied, lost)
 
 
+def wins_of_means(means: str, won: str, lost: str, tied: str) -> str:
+    """Judge by wins beyond noise; those do not do where no more means are higher than lower."""
+    higher, lower = map(int, means.split("-")[:2])
+    verdict = wins(won, lost, tied)
+    return MIXED if verdict == HOLDS and higher <= lower else verdict
+
+
 def all_of(part: str, whole: str) -> str:
     """Judge a number of cases out of all of them."""
     return HOLDS if int(part) == int(whole) else MIXED if int(part) else FAILS
@@ -147,7 +154,7 @@ def fct(text: str, compared: str) -> Claim:
         "fctree",
         text,
         row,
-        lambda all_pairs, won, lost, tied, published: wins(won, lost, tied),
+        lambda all_pairs, won, lost, tied, published: wins_of_means(all_pairs, won, lost, tied),
         "{2} wins, {3} losses, {4} ties beyond noise (all: {1}; published: {5})",
     )
 
@@ -270,7 +277,8 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
         Claim(
             "paths",
             "Paths help ML-kNN on sets with several labels",
-            r"Paths are better on (\d+) of (\d+) sets[^;]*; published: (\d+) of \d+",
+            r"Paths are better (?:than columns in the range 0 to 1 )?on (\d+) of (\d+) sets[^;]*; "
+            r"published: (\d+) of \d+",
             as_published,
         ),
         *(

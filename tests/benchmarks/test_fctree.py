@@ -1,9 +1,12 @@
 """What the page of feature construction trees is made of."""
 
+import re
+
 import numpy as np
 import papers_fctree
 import pytest
 from c45 import C45
+from fctree_operators import compare, operators_report
 from fctree_published import COMPARISONS
 from fctree_search import draws_by_depth, find_xor
 from sklearn.metrics import roc_auc_score
@@ -67,3 +70,15 @@ def test_what_is_drawn_and_found():
     assert equal[0] == learned[0]
     assert learned[4] > equal[4] + 0.1
     assert find_xor(2, 8, 2)[:2] == ["100%", "100%"]
+
+
+def test_one_operator_alone_is_found_where_only_it_helps():
+    X = np.random.default_rng(0).normal(size=(200, 6)) * 10.0 ** np.arange(6)
+    y = (X[:, 0] * X[:, 5] > 0).astype(int)
+    page = operators_report([("xor", X, y)])
+    assert re.search(r"\| xor .*\| +mul \|", page)
+    assert "One alone is better beyond two standard errors on 1 of 1 sets (xor)" in page
+    assert "and worse on 0 (none)" in page
+    found = compare(X, y)
+    assert found["best"] == "mul"
+    assert len(found["alike"]) == len(found["weighted"]) == 15

@@ -141,6 +141,8 @@ def test_the_index_of_claims(folder):
         (results_page.improves("3", "7", "0"), "holds"),
         (results_page.improves("3", "6", "1"), "mixed"),
         (results_page.improves("0", "10", "0"), "**fails**"),
+        (results_page.wins_of_means("7-6-0", "1", "0", "12"), "holds"),
+        (results_page.wins_of_means("6-7-0", "1", "0", "12"), "mixed"),
         (results_page.no_worse("0", "95", "5"), "holds"),
         (results_page.no_worse("0", "8", "2"), "mixed"),
         (results_page.no_worse("0", "7", "3"), "**fails**"),

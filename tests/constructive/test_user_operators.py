@@ -14,6 +14,7 @@ from tests.constructive.learners import (
     check_outputs,
     check_same,
     check_sentence,
+    every_learner,
     make,
     make_loose,
     table,
@@ -217,6 +218,17 @@ def test_eight_operands():
 
 def sum_of_eight(a, b, c, d, e, f, g, h):  # noqa: PLR0917
     return a - b + c - d + e - f + g - h
+
+
+@every_learner
+def test_operators_that_no_expression_is_long_enough_for_are_told(name):
+    X, y = wave_problem(name, 60)
+    eight = Operator("eight", (Real,) * 8, Real, sum_of_eight)
+    with pytest.warns(UserWarning, match=r"\['eight'\] are left out, .*max_size=5") as told:
+        make(name, operators=["add", eight]).fit(X, y)
+    assert len(told) == 1
+    assert "set max_size to at least 9" in str(told[0].message)
+    make(name, operators=["add", eight], max_size=1).fit(X, y)  # asks for columns alone
 
 
 def test_names_that_are_not_registered():

@@ -16,7 +16,7 @@ from tests.naive import programs as naive
 from featurewright.engine.buffers import TreeBuffers
 from featurewright.engine.programs import run_row, run_rows
 from featurewright.engine.user_functions import CompiledOperators
-from featurewright.expressions import Boolean, Operator, Real
+from featurewright.expressions import Boolean, Category, Operator, Real, resolve_operators
 from featurewright.expressions.opcodes import FIRST_USER, operator_symbol
 
 
@@ -267,6 +267,16 @@ def test_defaults_that_cannot_be_compiled_are_one_sentence(function, kind):
     operator = Operator("odd_one", (Real,) * arity, Real, function)
     with pytest.raises(ValueError, match=f"operator 'odd_one' .* has a {kind} as its default"):
         CompiledOperators([operator])
+
+
+def first_digit(x):
+    return int(str(x)[0])
+
+
+def test_errors_name_the_operator_that_was_given():
+    digit = Operator("digit", (Real,), Category, first_digit, levels=("0", "1"))
+    with pytest.raises(ValueError, match="operator 'digit' has a function that numba cannot"):
+        CompiledOperators(resolve_operators([digit]))
 
 
 def stretched(a, factor=2.0, shifts=(1.0, 3), name="x", nothing=None):

@@ -43,6 +43,6 @@ def test_a_file_keeps_its_settings_where_defaults_have_changed():
         del node["parameters"][gained]
     again = load(io.BytesIO(pack(document, members)))
     assert (again.include_original, again.n_constructed) == (False, "1n")
-    assert (again.weighting_strength, again.reuse_columns) == (0.5, "auto")
+    assert (again.weighting_strength, again.reuse_columns) == (1.0, "auto")
     assert again.n_effective_leaves_ == tree.n_effective_leaves_
     np.testing.assert_array_equal(again.transform(X), tree.transform(X))

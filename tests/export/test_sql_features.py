@@ -16,6 +16,7 @@ from tests.export.engines import ENGINES, KEY, mixed_frame, numbers, run
 
 from featurewright import (
     BatchConstructor,
+    Category,
     ConstructiveForestClassifier,
     ConstructiveForestRegressor,
     ConstructiveTreeClassifier,
@@ -291,6 +292,10 @@ def twice(x):
     return 2 * x
 
 
+def which_half(x):
+    return 0 if x < 0 else 1
+
+
 def test_what_has_no_sql_is_refused():
     frame = mixed_frame(60, hostile=False)
     own = Operator("twice", (Real,), Real, twice)
@@ -299,6 +304,10 @@ def test_what_has_no_sql_is_refused():
         to_sql(model, "t")
     with pytest.raises(ValueError, match="'twice' is a function of your own"):
         model.features_[0].sql()
+    half = Operator("half", (Real,), Category, which_half, levels=("low", "high"))
+    model = BatchConstructor(operators=[half]).fit(frame, labels_of(frame))
+    with pytest.raises(ValueError, match="'half' is a function of your own"):
+        to_sql(model, "t")
     with pytest.raises(ValueError, match="kernel chi2 has no SQL"):
         to_sql(LandmarkKernelFeatures(2, kernel="chi2").fit(np.ones((4, 2))), "t")
     with pytest.raises(TypeError, match="RecursiveSelectiveClassifier has no columns"):

@@ -204,6 +204,10 @@ def test_what_the_table_does_not_allow_is_refused():
     with pytest.raises(ValueError, match=r"operators=\['is'\] find no operands .* numbers \(4\)"):
         BatchConstructor(operators="is").fit(X, y)
     many = Operator("four", (Real,) * 4, Real, four)
+    with pytest.raises(ValueError, match=r"operators=\['four'\] find no operands .* numbers \(3\)"):
+        BatchConstructor(operators=[many]).fit(X[:, :3], y)  # all four must differ
+    both = BatchConstructor(operators=[many, "mul"]).fit(X[:, :3], y)
+    assert both.n_candidates_ == 3
     with pytest.raises(ValueError, match=r"'four' of 4 operands makes .* fewer columns"):
         BatchConstructor(operators=[many]).fit(np.ones((2, 400)), [0, 1])
     with pytest.raises(ValueError, match="class_weight"):

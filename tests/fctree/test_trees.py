@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from tests.cases import loop_over
 from tests.clock import Clock
-from tests.fctree.tables import five_products, products, quadrants
+from tests.fctree.tables import one_useful, products, quadrants
 from tests.naive import weighted as naive
 
 from featurewright import FCTreeClassifier, FCTreeRegressor, Operator, Real
@@ -115,14 +115,39 @@ def share_of_draws(tree: FCTreeClassifier, name: str, depth: int) -> float:
     return counts[list(tree.operator_weights_).index(name)] / counts.sum()
 
 
-def test_the_only_useful_operator_is_drawn_most():
-    X, y = five_products()
-    tree = FCTreeClassifier(8, n_constructed="3.5n", max_depth=5, random_state=0).fit(X, y)
-    shares = [share_of_draws(tree, "mul", depth) for depth in range(5)]
-    assert shares[0] < 0.25
+@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize("name", SIX)
+def test_the_only_useful_operator_is_drawn_most(name, numbers):
+    # The square and the root order rows alike: of the two only one is there. They have one feature
+    # for each column, and only as many can be drawn.
+    twin = {"sqrt": "square", "square": "sqrt"}.get(name)
+    operators = [operator for operator in SIX if operator != twin]
+    n_constructed = "1n" if twin else "3.5n"
+    make = FCTreeRegressor if numbers else FCTreeClassifier
+    tree = make(8, operators=operators, n_constructed=n_constructed, max_depth=5, random_state=0)
+    tree.fit(*one_useful(name, numbers=numbers))
+    shares = [share_of_draws(tree, name, depth) for depth in range(5)]
+    assert shares[0] < 0.3
     assert min(shares[3:]) >= 0.4
-    weak = clone(tree).set_params(weighting_strength=0.25).fit(X, y)
-    assert 0.2 < share_of_draws(weak, "mul", 4) < shares[4]
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_two_operators_that_order_rows_alike_are_drawn_most(numbers):
+    make = FCTreeRegressor if numbers else FCTreeClassifier
+    tree = make(8, n_constructed="1n", max_depth=5, random_state=0)
+    tree.fit(*one_useful("square", numbers=numbers))
+    for depth in (3, 4):
+        alike = [share_of_draws(tree, name, depth) for name in ("sqrt", "square")]
+        assert sum(alike) >= 0.4
+        assert min(alike) > 0.2
+
+
+def test_weights_change_as_much_as_they_are_told_to():
+    X, y = one_useful("mul")
+    tree = FCTreeClassifier(8, n_constructed="3.5n", max_depth=5, random_state=0).fit(X, y)
+    strong = share_of_draws(tree, "mul", 4)
+    weak = clone(tree).set_params(weighting_strength=0.2).fit(X, y)
+    assert 0.2 < share_of_draws(weak, "mul", 4) < strong
     equal = clone(tree).set_params(weighting=False).fit(X, y)
     assert share_of_draws(equal, "mul", 4) < 0.2
     none = clone(tree).set_params(weighting_strength=0.0).fit(X, y)
@@ -181,13 +206,14 @@ def test_transform_gives_all_or_some_features_and_originals():
 
 def test_originals_do_not_use_up_the_features_asked_for():
     X, y = products()
-    tree = FCTreeClassifier(n_features_out=3, include_original=True, random_state=0).fit(X, y)
+    tree = FCTreeClassifier(random_state=0).fit(X, y)
     columns = [isinstance(feature.expression, Column) for feature in tree.features_]
-    assert any(columns[:3])
+    n_out = columns.index(True) + 1  # a column is among the best
+    tree = clone(tree).set_params(n_features_out=n_out, include_original=True).fit(X, y)
     constructed = [f.name for f, lone in zip(tree.features_, columns, strict=True) if not lone]
     names = tree.get_feature_names_out().tolist()
-    assert names == ["x0", "x1", "x2", "x3", "x4", *constructed[:3]]
-    assert tree.transform(X).shape == (150, 8)
+    assert names == ["x0", "x1", "x2", "x3", "x4", *constructed[:n_out]]
+    assert tree.transform(X).shape == (150, 5 + n_out)
 
 
 def test_several_trees_merge_what_has_the_same_values():

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from tests.cases import loop_over
 from tests.naive import landmarks as naive
 
-from featurewright import LandmarkKernelFeatures
+from featurewright import KernelFeatureEnsembleClassifier, LandmarkKernelFeatures
 from featurewright.datasets import make_ringnorm
 from featurewright.landmarks.similarity import gaussian
 
@@ -129,17 +129,62 @@ def test_order_of_arguments_of_a_function():
 def test_a_function_of_tables_gets_the_rows_and_nothing_else():
     seen = []
 
-    def from_the_mean(A, B):
+    def product(A, B):
         seen.append(A.shape)
-        return (A - A.mean(axis=0)) @ B.T
+        return (A - 1.0) @ B.T
 
     rows = np.random.default_rng(0).normal(size=(2500, 4))
-    model = features(kernel=from_the_mean, batched=True, n_jobs=2).fit(X)
+    model = features(kernel=product, batched=True, n_jobs=2).fit(X)
     seen.clear()
     for part in (rows[:2], rows):
-        expected = (part - part.mean(axis=0)) @ X[model.landmark_rows_].T
-        assert_array_equal(model.transform(part), expected)
+        assert_array_equal(model.transform(part), (part - 1.0) @ X[model.landmark_rows_].T)
     assert seen == [(2, 4), (2500, 4)]
+
+
+ACROSS_ROWS = {
+    "from the mean": lambda A, B: (A - A.mean(axis=0)) @ B.T,
+    "from the first row": lambda A, B: (A - A[0]) @ B.T,
+    "in units of the rows": lambda A, B: rbf_kernel(A / A.std(), B),
+    "over the number of rows": lambda A, B: A @ B.T / len(A),
+    "shares of a column": lambda A, B: rbf_kernel(A, B) / rbf_kernel(A, B).sum(axis=0),
+    "ranks": lambda A, B: A.argsort(axis=0).argsort(axis=0) @ B.T,
+    "random": lambda A, B: np.random.default_rng().random((len(A), len(B))),
+}
+
+
+@pytest.mark.parametrize("kernel", ACROSS_ROWS.values(), ids=ACROSS_ROWS)
+def test_functions_of_tables_that_look_across_rows_are_refused(kernel):
+    by_ensemble = KernelFeatureEnsembleClassifier(n_estimators=2, kernel=kernel, batched=True)
+    for fit in (
+        lambda: features(kernel=kernel, batched=True).fit(X),
+        lambda: by_ensemble.fit(X, X[:, 0] > 0),
+    ):
+        with pytest.raises(ValueError, match=r"for a row alone but .* among 16 rows") as caught:
+            fit()
+        assert "from each row and landmark only" in str(caught.value)
+
+
+def squares_in_single_precision(A, B):
+    A, B = np.asarray(A, np.float32), np.asarray(B, np.float32)
+    return (A**2).sum(axis=1)[:, None] - 2 * A @ B.T + (B**2).sum(axis=1)
+
+
+HONEST = {
+    "product": lambda A, B: A @ B.T,
+    "single precision": squares_in_single_precision,
+    "from the mean of the landmarks": lambda A, B: A @ (B - B.mean(axis=0)).T,
+    "nothing": lambda A, B: np.zeros((len(A), len(B))),
+}
+
+
+@pytest.mark.parametrize("offset", [0.0, 30.0])
+@pytest.mark.parametrize("kernel", HONEST.values(), ids=HONEST)
+def test_rounding_of_functions_of_tables_is_no_difference(kernel, offset):
+    rows = np.random.default_rng(0).normal(size=(300, 40)) + offset
+    model = features(kernel=kernel, batched=True).fit(rows)
+    assert model.transform(rows).shape == (300, 5)
+    for few in (1, 2):
+        assert features(1, kernel=kernel, batched=True).fit(rows[:few]).landmarks_.shape == (1, 40)
 
 
 def test_two_large_similarities_are_cut():

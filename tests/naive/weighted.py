@@ -37,6 +37,11 @@ def best_gain(values: np.ndarray, codes: np.ndarray) -> float:
     return best
 
 
+def naming_cost(n_rows: int) -> float:
+    """Return the bits per row that tell one of n - 1 thresholds."""
+    return np.log2(n_rows - 1) / n_rows
+
+
 def separates(values: np.ndarray, codes: np.ndarray) -> bool:
     """Whether some threshold separates two classes."""
     first = codes == codes[0]
@@ -112,7 +117,7 @@ class Node:
                     continue
                 gain, over = self.consider(program)
                 self.tried.append(program)
-                self.sums[k] += gain
+                self.sums[k] += max(0.0, gain - naming_cost(len(self.codes)))
                 self.counts[k] += 1
                 break
         self.means = self.sums / np.maximum(1, self.counts)

@@ -384,7 +384,7 @@ class OperatorWeights(NamedTuple):
     reuses: np.ndarray  # int64[1]: 1 if a path may test a column or feature again
     # per node of the tree
     weights: np.ndarray  # float64[nodes, operators]: after the node was searched
-    gains: np.ndarray  # float64[nodes, operators]: mean gain of the operator's candidates
+    gains: np.ndarray  # float64[nodes, operators]: mean gain above chance of its candidates
     counts: np.ndarray  # int64[nodes, operators]: number of the operator's candidates
     parents: np.ndarray  # int64[nodes]: -1 at the root
     programs: np.ndarray  # int32[nodes, max_size]: the tree's own array

@@ -44,7 +44,7 @@ def compile_operator(operator: Operator, width: Any) -> Any:
         return numba.cfunc(width(*arguments))(wrapper)
     except (NumbaError, UnsupportedBytecodeError, TypeError) as error:
         raise ValueError(
-            f"operator {operator.name!r} has a function that numba cannot compile "
+            f"operator {operator.given_name!r} has a function that numba cannot compile "
             f"({_reason(error)}); use plain arithmetic, comparisons and functions of the math "
             "module."
         ) from error
@@ -65,9 +65,9 @@ def _check_defaults(operator: Operator) -> None:
         default = parameter.default
         if default is not parameter.empty and not _is_constant(default):
             raise ValueError(
-                f"operator {operator.name!r} has a function whose parameter {parameter.name!r} "
-                f"has a {type(default).__name__} as its default, which cannot be compiled; use "
-                "numbers, strings, None, or tuples of them, or an array."
+                f"operator {operator.given_name!r} has a function whose parameter "
+                f"{parameter.name!r} has a {type(default).__name__} as its default, which cannot "
+                "be compiled; use numbers, strings, None, or tuples of them, or an array."
             )
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from featurewright.engine.buffers import OperatorWeights
 from featurewright.engine.compiler import call_kernel, kernel
-from featurewright.engine.criteria import NORMALIZED, RATIO, SQUARES
+from featurewright.engine.criteria import GINI, KEARNS_MANSOUR, NORMALIZED, RATIO, SQUARES
 from featurewright.engine.grammar import fingerprint, user_operators
 from featurewright.engine.operators import operator_symbol, symbol_opcode, takes_one
 from featurewright.engine.programs import program_length
@@ -293,11 +293,28 @@ def gain_unit(rows, n, n_stats, settings):
 
 
 @kernel(inline=True)
+def chance_gain(n, criterion):
+    """Return the gain below which that of one of n - 1 thresholds is taken for chance.
+
+    It is worth log2(n - 1) bits, what naming the threshold costs. That many bits are a share of
+    2 ln(n - 1) / n of a sum of squares; other impurities are taken at two classes of equal weight.
+    """
+    cost = 2.0 * math.log(max(1.0, n - 1.0)) / n
+    if criterion == SQUARES:
+        return cost
+    if criterion in (GINI, KEARNS_MANSOUR):
+        return cost / 2.0
+    return cost / (2.0 * math.log(2.0))
+
+
+@kernel(inline=True)
 def learn_weights(operator_weights, node):
     """Multiply the weight of each operator by exp(strength * standardised mean gain).
 
-    Mean gains are standardised over the operators drawn at the node; one that was not drawn counts
-    as average. The weights are normalised, and a small part of them is shared equally.
+    Gains count as far as they are above chance: useless features of different operators have
+    different gains, lower ones where few values differ. Mean gains are standardised over the
+    operators drawn at the node; one that was not drawn counts as average. The weights are
+    normalised, and a small part of them is shared equally.
     """
     weights, gains, counts = (
         operator_weights.weights,
@@ -362,6 +379,7 @@ def search_weighted(context, n, n_stats):
         return
     forget_programs(candidates.seen, state)
     unit = gain_unit(rows, n, n_stats, settings)
+    chance = chance_gain(n, settings.criterion)
     while not spent(budget, state):
         operator = draw_operator(operator_weights.weights, node, state)
         for _ in range(OPERAND_DRAWS):
@@ -385,10 +403,9 @@ def search_weighted(context, n, n_stats):
                 continue
             call_kernel(settings.scorer, (context, programs, k, k, FROM_BUFFER, n, n_stats))
             operator_weights.counts[node, operator] += 1
-            if candidate_scores.scores[k] > 0 and unit > 0.0:  # other candidates have no gain
-                operator_weights.gains[node, operator] += (
-                    np.float64(candidate_scores.scores[k]) / unit
-                )
+            if unit > 0.0:
+                gain = np.float64(candidate_scores.scores[k]) / unit
+                operator_weights.gains[node, operator] += max(0.0, gain - chance)
             break
     learn_weights(operator_weights, node)
 

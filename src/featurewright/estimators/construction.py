@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any
@@ -108,6 +109,8 @@ def plan_construction(
         # Without tests for a level, constructed expressions could not use a Category at all.
         tests = () if schema.is_numeric else ("is",)
         operators = resolve_operators((*ARITHMETIC, *tests))
+    elif learner.search is not None:
+        _warn_of_long_operators(operators, learner.max_size)
     searched = learner.search is not None
     wanted = learner.budget if budget is None else budget
     width = learner.max_size if searched else 1
@@ -125,6 +128,23 @@ def plan_construction(
         budget=parse_budget(wanted, n_columns) if searched else 0,
         n_raw=n_raw,
     )
+
+
+def _warn_of_long_operators(operators: tuple[Operator, ...], max_size: int) -> None:
+    """Warn of operators of many operands, whose shortest expressions are longer than `max_size`.
+
+    Sizes of 1 and 2 leave out all operators of two operands too, which must be meant.
+    """
+    long = [operator for operator in operators if operator.arity >= max_size > 2]
+    if long:
+        names = list(dict.fromkeys(operator.given_name for operator in long))
+        least = 1 + max(operator.arity for operator in long)
+        warnings.warn(
+            f"operators {names} are left out, because with their operands they need expressions of "
+            f"up to {least} symbols, but max_size={max_size}: set max_size to at least {least}.",
+            UserWarning,
+            stacklevel=8,  # the call of `fit` of most learners
+        )
 
 
 @dataclass(frozen=True)

@@ -237,6 +237,11 @@ class Operator:
         return len(self.inputs)
 
     @property
+    def given_name(self) -> str:
+        """The name that its author gave it; tests for a level have longer ones of their own."""
+        return self.name
+
+    @property
     def has_level(self) -> bool:
         """Whether a symbol of this operator carries a level code."""
         return self.parameter is Parameter.LEVEL
@@ -337,6 +342,11 @@ class LevelTest(Operator):
 
     category: Operator = field(kw_only=True)
     level: int = field(kw_only=True)
+
+    @property
+    def given_name(self) -> str:
+        """The name of the operator that returns the Category."""
+        return self.category.name
 
     def reference(self, *arrays: Any, parameter: int = 0) -> Array:
         """Compute the test on arrays with NumPy: 1, 0, or missing where the Category is."""

@@ -104,8 +104,8 @@ def check_operator(node: Call) -> None:
     """Refuse a user operator: its function has no form in SQL or ONNX."""
     if node.operator.opcode is None:
         raise ValueError(
-            f"Operator {node.operator.name!r} is a function of your own, which has no SQL or ONNX "
-            "form; fit with built-in operators to export the model."
+            f"Operator {node.operator.given_name!r} is a function of your own, which has no SQL or "
+            "ONNX form; fit with built-in operators to export the model."
         )
 
 

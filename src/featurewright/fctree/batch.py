@@ -71,7 +71,8 @@ from featurewright.expressions import (
 )
 from featurewright.expressions.builtin import IS
 from featurewright.expressions.opcodes import END, operator_symbol
-from featurewright.fctree.planning import is_constant, plan, six_or_named
+from featurewright.fctree.planning import is_constant, no_operands, plan, six_or_named
+from featurewright.tables import Schema
 
 BLOCK = 1024  # choices of operands of a block; more where an operator has very many
 _MAX_BLOCKS = 100_000  # of an operator
@@ -227,8 +228,11 @@ def numbered_combinations(
     return out
 
 
-def check_count(candidates: Candidates) -> None:
-    """Refuse operators with more candidates than can be scored."""
+def check_count(candidates: Candidates, schema: Schema) -> None:
+    """Refuse operators with more candidates than can be scored, or without any."""
+    operators = candidates.operators
+    if operators and not any(candidates.count(number) for number in range(len(operators))):
+        raise no_operands(operators, schema)  # there are columns, but not enough different ones
     for number, operator in enumerate(candidates.operators):
         if candidates.count(number) > _MAX_CANDIDATES:
             raise ValueError(
@@ -420,7 +424,7 @@ class BatchConstructor(ConstructiveLearner):
         )
         n_levels = count_levels(self._schema)
         candidates = Candidates(self._construction.operators, self._schema.domains, n_levels)
-        check_count(candidates)
+        check_count(candidates, self._schema)
         wanted = self.n_features_out or self._schema.n_columns
         best = _Best(wanted * _SPARE)
         with compilation_notice():

@@ -45,6 +45,17 @@ def is_constant(target: Target) -> bool:
     return not np.ptp(target.sums[:, rows] / target.weights[rows], axis=1).any()
 
 
+def no_operands(operators: tuple[Operator, ...], schema: Schema) -> ValueError:
+    """Return the error where none of the named operators finds columns to work on."""
+    counts = Counter(Domain(int(domain)) for domain in schema.domains)
+    names = list(dict.fromkeys(operator.given_name for operator in operators))
+    return ValueError(
+        f"operators={names} find no operands among columns of these kinds: "
+        f"{', '.join(f'{_KINDS[kind]} ({counts[kind]})' for kind in counts)}; "
+        "name operators that take such columns, or leave operators out."
+    )
+
+
 def plan(
     learner: Any,
     schema: Schema,
@@ -55,12 +66,7 @@ def plan(
     """Return what a fit constructs features from: the operators that find operands."""
     used = usable_operators(operators, schema.domains, max_order)
     if operators and not used and learner.operators is not None:
-        counts = Counter(Domain(int(domain)) for domain in schema.domains)
-        raise ValueError(
-            f"operators={[operator.name for operator in operators]} find no operands among columns "
-            f"of these kinds: {', '.join(f'{_KINDS[kind]} ({counts[kind]})' for kind in counts)}; "
-            "name operators that take such columns, or leave operators out."
-        )
+        raise no_operands(operators, schema)
     widest = max((operator.arity for operator in used), default=1)
     width = 1
     for _ in range(max_order):

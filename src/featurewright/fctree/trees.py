@@ -119,9 +119,11 @@ class FCTree(GrownEnsemble):
             "float",
             """
             How much they do. The weight of an operator is multiplied by exp(strength * z), where z
-            is the mean gain of its features at the node, standardised over the operators drawn
-            there; one that was not drawn counts as average, z = 0. Then weights are normalised, and
-            a tenth of them is shared equally, so that every operator comes up again.
+            is the mean gain of its features at the node, as far as it is above that of chance (a
+            feature's gain less log2(n - 1) bits for all n rows, at least 0), standardised over the
+            operators drawn there; one that was not drawn counts as average, z = 0. Then weights are
+            normalised, and a tenth of them is shared equally, so that every operator comes up
+            again.
             """,
             real(least=0.0),
         ),
@@ -330,7 +332,7 @@ class FCTreeClassifier(GrownClassifier, FCTree):
         n_constructed: int | str = "auto",
         operators: Any = None,
         weighting: bool = True,
-        weighting_strength: float = 0.5,
+        weighting_strength: float = 1.0,
         reuse_columns: bool | str = "auto",
         max_order: int = 1,
         criterion: str | None = None,
@@ -383,7 +385,7 @@ class FCTreeRegressor(GrownRegressor, FCTree):
         n_constructed: int | str = "auto",
         operators: Any = None,
         weighting: bool = True,
-        weighting_strength: float = 0.5,
+        weighting_strength: float = 1.0,
         reuse_columns: bool | str = "auto",
         max_order: int = 1,
         criterion: str | None = None,

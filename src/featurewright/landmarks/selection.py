@@ -115,7 +115,8 @@ class LandmarkParameters(DeclaredParameters):
             "bool",
             """
             Whether a kernel that is a function takes two tables, all rows that are to be compared
-            and the landmarks, and returns a matrix, which is much faster.
+            and the landmarks, and returns a matrix, which is much faster. A row's similarities
+            must not depend on the other rows: `fit` compares some alone and among others.
             """,
             flag,
         ),

@@ -24,6 +24,11 @@ KERNELS = ("gaussian", PRECOMPUTED, *sorted(kernel_metrics()))
 # similarities the same alone and in any batch, and bound the memory.
 BLOCK = 1024
 WIDTH_ROWS = 500  # rows whose distances give the width
+_ROWS_TOGETHER = 16  # compared in one call, to see whether a row's similarities depend on others
+_ROWS_ALONE = 3  # of those, compared in calls of their own as well
+# Of the largest similarity. Products of matrices round differently for different numbers of rows,
+# those of single precision or of large numbers by a good deal more than the last digit.
+_SAME_SIMILARITY = 1e-3
 _DENSE_KERNELS = ("chi2", "additive_chi2")  # scikit-learn has them for dense tables alone
 
 
@@ -185,6 +190,23 @@ class Similarity:
             raise ValueError(self._unfit(values[row, landmark], row, landmark))
         return values
 
+    def check_rows_alone(self, points: Any) -> None:
+        """Refuse a function of two tables whose result for a row depends on the other rows."""
+        together, landmarks = points[:_ROWS_TOGETHER], points[-_ROWS_ALONE:]
+        among = self.block(together, landmarks)
+        for row in range(min(_ROWS_ALONE, len(among))):
+            alone = self.block(together[row : row + 1], landmarks)[0]
+            largest = max(np.abs(among).max(), np.abs(alone).max())
+            landmark = np.argmax(np.abs(alone - among[row]))
+            if abs(alone[landmark] - among[row, landmark]) > _SAME_SIMILARITY * largest:
+                raise ValueError(
+                    f"kernel {self.name} with batched=True gave {alone[landmark]:.6g} for a row "
+                    f"alone but {among[row, landmark]:.6g} for the same row and landmark among "
+                    f"{len(among)} rows, so that a row's features would depend on the rows beside "
+                    "it: compute similarities from each row and landmark only, with fixed numbers "
+                    "in place of what it computes from all rows."
+                )
+
     def _from_pairs(self, kernel: Callable[..., Any], points: Any, landmarks: Any) -> Matrix:
         """Return what a function of two rows computes, pair by pair."""
         values = np.empty((n_rows_of(points), n_rows_of(landmarks)))
@@ -303,6 +325,8 @@ def make_similarity(learner: Any, points: Any) -> Similarity:
         params = dict(learner.kernel_params or {})
         made = Similarity(kernel_name(kernel), kernel, params, bool(learner.batched))
         made.block(points[:2], points[-1:])  # refuses a function that does not fit
+        if made.batched:
+            made.check_rows_alone(points)
         return made
     if kernel == PRECOMPUTED:
         return Similarity(kernel, kernel, {})
