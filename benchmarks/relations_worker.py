@@ -55,7 +55,9 @@ def with_featurewright(task: Task, folder: Path) -> Features:
     link = Link(linked, on=task["key"], time=task["time"], name="linked")
     source = learn_source(link, as_frame(linked, "linked"), 1)
     windows = [Window(days, None, True) for days in task["windows"] if days is not None]
-    features = base_candidates(source, AGGREGATES["featurewright"], windows)
+    past = np.ones(source.rows.n_rows, bool)
+    features = base_candidates(source, AGGREGATES["featurewright"], windows, past)
+    features = [feature for feature in features if feature.level is None]  # others have none
     if None not in task["windows"]:
         features = [feature for feature in features if feature.window is not None]
     values = LinkValues(source.rows, source.see(as_frame(rows, "X"), task["as_of"], training=False))

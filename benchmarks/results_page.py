@@ -555,6 +555,20 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
             lambda ours, human: below(human, ours),
             "AUC {1}, expert {2}",
         ),
+        Claim(
+            "auto_links",
+            "A search with links is better on later rows than one without",
+            r"higher than the search without them on (\d+) of (\d+) fits",
+            all_of,
+            "{1} of {2} fits",
+        ),
+        Claim(
+            "auto_links",
+            "Group links make estimators of flat tables no worse",
+            COUNTS,
+            no_worse,
+            IN_COUNTS,
+        ),
         *(
             Claim(
                 "relations_peers",

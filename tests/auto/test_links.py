@@ -28,7 +28,7 @@ from featurewright.auto.summary import summarize
 from featurewright.auto.time_folds import row_times, split_by_time
 from featurewright.export import to_onnx, to_sql
 from featurewright.expressions import Column, Real, parse
-from featurewright.relations.aggregates import Condition, LinkFeature, Window
+from featurewright.relations.aggregates import Condition, Level, LinkFeature, Window
 from featurewright.report import render
 
 
@@ -181,6 +181,12 @@ def test_words_for_features_over_links() -> None:
         told = describe(feature, orders, "day")
         assert told.startswith(said)
         assert told.endswith(", before day, last 3 rows, where price > 2")
+    channel, web = Column(2, "channel", Real), Level(1.0, "'web'")
+    told = describe(LinkFeature("orders", "mode", channel, None, window, web), orders, None)
+    assert told == (
+        "whether it is 'web': most frequent channel over the rows of orders with the same "
+        "customer (there id), last 3 rows"
+    )
     product = parse("amount * price", ["amount", "price"])
     history = Link.history(on=["store", "shelf"], time="day")
     told = describe(LinkFeature("history", "sum", product), history, None)

@@ -18,7 +18,7 @@ from featurewright import Link, RelationalFeatures
 from featurewright.export import to_onnx, to_sql
 from featurewright.expressions import Column, Domain
 from featurewright.expressions.dialects import DIALECTS
-from featurewright.relations.aggregates import AGGREGATES, Condition, LinkFeature, Window
+from featurewright.relations.aggregates import AGGREGATES, Condition, Level, LinkFeature, Window
 from featurewright.relations.search import refined
 
 # Rows without a time are among those that are compared.
@@ -87,6 +87,12 @@ def with_features(model: Any, features: list[tuple[int, LinkFeature]], X: Any, y
     return model
 
 
+def levels_of(levels: tuple[Any, ...]) -> list[Level]:
+    """Return the first level, one in the middle and the last."""
+    places = sorted({0, len(levels) // 2, len(levels) - 1})
+    return [Level(float(at), repr(levels[at])) for at in places]
+
+
 def every_feature(model: Any, at: int) -> list[tuple[int, LinkFeature]]:
     """Return every aggregate of a source, with windows, conditions and values of two columns."""
     source = model._sources[at]
@@ -114,7 +120,15 @@ def every_feature(model: Any, at: int) -> list[tuple[int, LinkFeature]]:
                     condition = conditions[-1]
                     if condition is None:
                         continue
-                found.append(LinkFeature(source.link.title, name, value, condition, window))
+                if aggregate.of != "category" or not aggregate.gives_level:
+                    found.append(LinkFeature(source.link.title, name, value, condition, window))
+        if aggregate.gives_level:
+            found += [
+                LinkFeature(source.link.title, name, value, conditions[place % 2], window, level)
+                for value in (Column(k, schema.names[k], Domain.REAL) for k in labels)
+                for place, level in enumerate(levels_of(schema.levels[value.index]))
+                for window in windows
+            ]
     joined = [
         variant
         for feature in found
@@ -122,7 +136,8 @@ def every_feature(model: Any, at: int) -> list[tuple[int, LinkFeature]]:
         for variant in refined(feature, source, [], shares=False)
     ]
     step = -(-len(found) // 40)  # queries of hundreds of features take long to write
-    some = [*found[at % step :: step], *joined[:3]]
+    counted = [feature for feature in found if feature.aggregate == "distinct"][:1]
+    some = [*found[at % step :: step], *joined[:3], *counted]
     return [(at, feature) for feature in some]
 
 
@@ -177,9 +192,54 @@ def test_every_aggregate(dates: bool) -> None:
     model = RelationalFeatures([link], as_of="now", keep_missing=keep_missing).fit(rows, y)
     model = with_features(model, every_feature(model, 0), rows, y)
     assert any(feature.aggregate == "distinct" for feature in model.features_)
+    assert any(feature.level is not None for feature in model.features_)
     check(model, rows, {"orders": orders})
     label = pl.when(pl.col("units") > 2).then(pl.lit("un'seen")).otherwise(pl.col("colour"))
     check(model, rows, {"orders": orders.with_columns(colour=label)})
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_levels_of_few_labels_that_tie(timed: bool) -> None:
+    """Each level, window and condition where ties are frequent; labels of a look-up too."""
+    rng = np.random.default_rng(1)
+    n, m = 80, 240
+    goods = pl.DataFrame({"good": np.arange(12), "kind": [*(NASTY[:6] * 2)[:11], None]})
+    orders = pl.DataFrame(
+        {
+            "who": rng.integers(0, 40, m),
+            "at": rng.integers(0, 12, m).astype(float),
+            "good": rng.integers(0, 14, m),
+            "colour": rng.choice([*NASTY[:3], None], m).tolist(),
+            "shop_id": rng.choice([7, 30, 4, None], m).tolist(),
+        },
+        schema_overrides={"shop_id": pl.Int64},
+    )
+    rows = pl.DataFrame({"who": rng.integers(0, 45, n), "now": rng.integers(0, 14, n) * 1.0})
+    look_up = [Link(goods, on="good", name="goods")]
+    time = "at" if timed else None
+    orders = orders if timed else orders.drop("at")
+    link = Link(orders, on="who", time=time, name="orders", links=look_up)
+    y = rng.normal(size=n)
+    model = RelationalFeatures([link], as_of="now", keep_missing=True, include_original=False)
+    schema = model.fit(rows, y)._sources[0].layout.schema
+    windows = [None, Window(5.0, None, False), Window(None, 3, False)] if timed else [None]
+    features = [
+        (0, LinkFeature("orders", name, Column(at, schema.names[at], Domain.REAL), None, w, level))
+        for at in np.flatnonzero(schema.domains == Domain.CATEGORY).tolist()
+        for name in (["mode", "first", "last"] if timed else ["mode"])
+        for w in windows
+        for level in levels_of(schema.levels[at])
+    ]
+    assert {feature.value.name for _, feature in features} == {"colour", "shop_id", "goods.kind"}
+    model = with_features(model, features[:: 2 if timed else 1], rows, y)
+    found = np.asarray(model.transform(rows))
+    assert set(np.unique(found[~np.isnan(found)])) == {0.0, 1.0}
+    assert np.isnan(found).any()
+    check(model, rows, {"orders": orders, "goods": goods})
+    newer = goods.with_columns(kind=pl.col("kind").replace("red", "new"))
+    more = pl.when(pl.col("good") > 9).then(pl.lit("un'seen")).otherwise(pl.col("colour"))
+    check(model, rows, {"orders": orders.with_columns(colour=more), "goods": newer})
+    check_dialects(model, {"orders": orders, "goods": goods})
 
 
 def test_an_empty_table() -> None:

@@ -31,6 +31,8 @@ def aggregate(name: str, values: np.ndarray, times: np.ndarray, until: float) ->
         return float(values.sum())
     if name == "distinct":
         return float(len(set(values.tolist())))
+    if name == "mode":
+        return mode(values)
     if n == 0 or (n == 1 and name in ("std", "mean gap", "trend")):
         return np.nan
     if name == "trend":
@@ -49,6 +51,12 @@ def aggregate(name: str, values: np.ndarray, times: np.ndarray, until: float) ->
         "mean gap": lambda: (times[-1] - times[0]) / (n - 1),
     }
     return float(simple[name]())
+
+
+def mode(codes: np.ndarray) -> float:
+    """Return the most frequent code, of several the smallest; missing for none."""
+    found, counts = np.unique(codes, return_counts=True)
+    return float(found[np.argmax(counts)]) if len(found) else np.nan
 
 
 def extremes(values: np.ndarray, start: int, end: int, own: int) -> tuple[float, float]:

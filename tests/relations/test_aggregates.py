@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -15,6 +16,7 @@ from featurewright.expressions import Column, Domain
 from featurewright.relations.aggregates import (
     AGGREGATES,
     Condition,
+    Level,
     LinkFeature,
     LinkValues,
     SeenRows,
@@ -22,7 +24,7 @@ from featurewright.relations.aggregates import (
 )
 from featurewright.relations.sources import learn_source
 
-NUMBERS = [name for name in AGGREGATES if name not in ("share", "distinct")]
+NUMBERS = [name for name in AGGREGATES if name not in ("share", "distinct", "mode")]
 
 
 def make_linked(seed: int, n: int) -> dict[str, np.ndarray]:
@@ -70,8 +72,6 @@ def scale(linked: dict[str, np.ndarray]) -> float:
 
 
 def as_nw(columns: dict[str, np.ndarray]):
-    import narwhals as nw
-
     return nw.from_native(linked_frame(columns), eager_only=True)
 
 
@@ -93,13 +93,42 @@ def test_condition_and_share() -> None:
 def test_distinct_levels() -> None:
     table = pl.DataFrame({"key": [1, 1, 1, 2, 2], "colour": ["a", "b", "a", None, "c"]})
     link = Link(table, on="key", name="rows")
-    import narwhals as nw
-
     source = learn_source(link, nw.from_native(table, eager_only=True), 2)
     frame = nw.from_native(pl.DataFrame({"key": [1, 2, 3]}), eager_only=True)
     values = LinkValues(source.linked, source.see(frame, None, training=False))
     colour = Column(0, "colour", Domain.REAL)
     assert values.compute(LinkFeature("rows", "distinct", colour)).tolist() == [2.0, 1.0, 0.0]
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 40))
+@pytest.mark.parametrize("name", ["mode", "first", "last"])
+@pytest.mark.parametrize("span", [None, 3.0])
+def test_levels_that_are_picked(span: float | None, name: str, seed: int, n: int) -> None:
+    """Of equally frequent levels the first one counts, of several at one time the last one."""
+    rng = np.random.default_rng(seed)
+    linked = make_linked(seed, n)
+    colours = np.array(["a", "b", "c", None])[rng.integers(0, 4, n)]
+    table = linked_frame({"key": linked["key"], "time": linked["time"]})
+    table = table.with_columns(colour=pl.Series(colours.tolist(), dtype=pl.String))
+    link = Link(table, on="key", time="time", name="rows")
+    source = learn_source(link, nw.from_native(table, eager_only=True), 2)
+    keys, until = np.array([0, 1, 2, 3, 9, 0]), np.array([8.0, 4.0, 0.0, 5.0, 8.0, 5.0])
+    frame = as_nw({"key": keys, "now": until})
+    values = LinkValues(source.linked, source.see(frame, "now", training=False))
+    window = None if span is None else Window(span, None, False)
+    (levels,) = source.layout.schema.levels
+    codes = {label: float(code) for code, label in enumerate(levels or ())}
+    coded = np.array([codes.get(colour, np.nan) for colour in colours])
+    for label, code in codes.items():
+        column, level = Column(0, "colour", Domain.REAL), Level(code, repr(label))
+        actual = values.compute(LinkFeature("rows", name, column, None, window, level))
+        expected = []
+        for key, now in zip(keys, until, strict=True):
+            rows = naive.visible(linked, key, now, span)
+            found = naive.aggregate(name, coded[rows], linked["time"][rows], now)
+            expected.append(np.nan if np.isnan(found) else float(found == code))
+        np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize("name", [name for name, one in AGGREGATES.items() if one.for_groups])
@@ -138,6 +167,10 @@ def test_names() -> None:
     web = Condition(1, True, 0.0, "channel = 'web'")
     feature = LinkFeature("orders", "mean", amount, web, Window(90.0, None, True))
     assert str(feature) == "mean(orders.amount, last 90 days, where channel = 'web')"
+    channel, web_is = Column(1, "channel", Domain.REAL), Level(0.0, "'web'")
+    often = LinkFeature("orders", "mode", channel, None, Window(None, 3, True), web_is)
+    assert str(often) == "mode(orders.channel, last 3 rows) = 'web'"
+    assert often.latex().endswith(r"\left(\text{channel}\right) = \text{'web'}")
     assert str(Window(0.25, None, True)) == "last 6 hours"
     assert str(Window(1.0, None, True)) == "last 1 day"
     assert str(Window(2.5, None, False)) == "last 2.5"

@@ -109,6 +109,32 @@ def test_labels_that_the_fit_did_not_see_are_counted() -> None:
     np.testing.assert_array_equal(pandas, found)
 
 
+def test_the_most_frequent_and_the_last_label_are_found() -> None:
+    """No number of rows with a label says it, since each key has as many as it likes."""
+    rng = np.random.default_rng(0)
+    n, m = 400, 4000
+    who, habit = rng.integers(0, n, m), rng.choice(["web", "shop", "phone"], n)
+    own = rng.random(m) < 0.6
+    channel = np.where(own, habit[who], rng.choice(["web", "shop", "phone"], m))
+    orders = pl.DataFrame({"customer": who, "date": days(rng.uniform(0, 100, m))})
+    orders = orders.with_columns(channel=pl.Series(channel.tolist()))
+    rows = pl.DataFrame({"customer": np.arange(n), "now": days([100] * n)})
+    latest = orders.sort("date").group_by("customer").agg(pl.col("channel").last())
+    latest = rows.join(latest, on="customer", how="left", maintain_order="left")["channel"]
+    counts = orders.group_by("customer", "channel").len()
+    counts = counts.sort("channel").sort("len", descending=True, maintain_order=True)
+    often = counts.group_by("customer").agg(pl.col("channel").first())
+    often = rows.join(often, on="customer", how="left", maintain_order="left")["channel"]
+    for name, truth in (("last", latest), ("mode", often)):
+        y = (truth == "web").fill_null(False).to_numpy()
+        features = shop_features(orders, n_features_out=1, conditions=False, windows=None)
+        features.fit(rows, y)
+        assert str(features.features_[0]) == f"{name}(orders.channel) = 'web'"
+        known = ~truth.is_null().to_numpy()
+        assert known.sum() > n * 0.9
+        np.testing.assert_array_equal(features.transform(rows)[known, -1], y[known])
+
+
 def test_later_rows_change_nothing() -> None:
     customers, orders, y = shop()
     future = orders.with_columns(pl.col("date") + dt.timedelta(days=400), pl.col("amount") * 1000)

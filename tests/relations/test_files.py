@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from tests.relations.test_features import days, shop, shop_features
 
 import featurewright
 from featurewright import Link, RelationalFeatures
+from featurewright.export import ModelFileError
 
 
 def reload(model: Any) -> Any:
@@ -27,6 +30,34 @@ def test_linked_rows_are_stored_where_asked() -> None:
     loaded = reload(model)
     np.testing.assert_array_equal(loaded.transform(customers), model.transform(customers))
     assert loaded.features_ == model.features_
+
+
+def test_labels_that_are_compared_are_stored() -> None:
+    customers, orders, _ = shop()
+    latest = orders.filter(pl.col("date") < days([100])[0]).sort("date")
+    latest = latest.group_by("customer").agg(pl.col("channel").last())
+    y = customers.join(latest, on="customer", how="left")["channel"].fill_null("").to_numpy()
+    customers = customers.with_columns(now=pl.Series(days([100] * len(customers))))
+    model = shop_features(orders, aggregates=["last", "mode"]).fit(customers, y)
+    (level,) = {f.level for f in model.features_ if f.aggregate == "last" and f.level is not None}
+    loaded = reload(model)
+    assert loaded.features_ == model.features_
+    links = {"orders": orders}
+    np.testing.assert_array_equal(
+        loaded.transform(customers, links=links), model.transform(customers)
+    )
+    for changed in (
+        {"level": replace(level, code=2.0)},
+        {"level": replace(level, code=0.5)},
+        {"aggregate": "sum"},
+        {"aggregate": "mode", "level": None},
+    ):
+        wrong = copy(model)
+        wrong.features_ = tuple(
+            replace(f, **changed) if f.level == level else f for f in model.features_
+        )
+        with pytest.raises(ModelFileError):
+            reload(wrong)
 
 
 def test_linked_tables_are_passed_where_they_are_not_stored() -> None:

@@ -67,6 +67,8 @@ def describe(feature: LinkFeature, link: Link, as_of: str | None) -> str:
         text += f", {feature.window}"
     if feature.condition is not None:
         text += f", where {feature.condition.text}"
+    if feature.level is not None:
+        text = f"whether it is {feature.level.text}: {text}"
     return text
 
 

@@ -312,6 +312,27 @@ def _select(values, begin, n, wanted):
 
 
 @kernel
+def range_modes(values, starts, ends, counts, out):
+    """Find the most frequent level of each range; of equally frequent ones that of least code.
+
+    NaN is left out, and comes where there is no level. `counts` has a zero for each level.
+    """
+    for i in range(starts.shape[0]):
+        out[i] = np.nan
+        most = 0
+        for j in range(starts[i], ends[i]):
+            if values[j] == values[j]:
+                code = int(values[j])
+                counts[code] += 1
+                if counts[code] > most or (counts[code] == most and values[j] < out[i]):
+                    most = counts[code]
+                    out[i] = values[j]
+        for j in range(starts[i], ends[i]):
+            if values[j] == values[j]:
+                counts[int(values[j])] = 0
+
+
+@kernel
 def range_levels(values, starts, ends, seen_in, out):
     """Count the distinct levels of each range; their codes are numbers, NaN is left out.
 

@@ -225,8 +225,8 @@ class LinkedQuery:
         kinds = source.layout.kinds
         name = f"{self.prefix}{place}"
         used = _columns_of(features)
-        # Labels that the fit did not see count too, so distinct ones are compared themselves.
-        self._labels = _counted_labels(features, layout.table.schema)
+        # Labels that the fit did not see count too, so labels are compared themselves.
+        self._labels = _counted_labels(features, layout.schema)
         rows = self._rows(
             name, link, layout, kinds, used=used, target=source.target, labels=self._labels
         )
@@ -271,7 +271,7 @@ class LinkedQuery:
         for at in wanted:
             if target is not None:
                 columns.append(_named(self._target(target, at), f"v{at}"))
-            elif at in labels:
+            elif at in labels and at < n_own:
                 columns.append(_named(self._label(layout.table.schema, at), f"v{at}"))
             elif at < n_own:
                 columns.append(_named(self._value(layout.table, at), f"v{at}"))
@@ -291,7 +291,15 @@ class LinkedQuery:
             inner, learned = link.links[k], layout.nested[k]
             mine = [nested[at][1] for at in wanted if at >= n_own and nested[at][0] == k]
             if learned.features is None:
-                rows = self._rows(f"{name}_{k}", inner, learned.rows, learned.rows.kinds, used=mine)
+                counted = [nested[at][1] for at in labels if at >= n_own and nested[at][0] == k]
+                rows = self._rows(
+                    f"{name}_{k}",
+                    inner,
+                    learned.rows,
+                    learned.rows.kinds,
+                    used=mine,
+                    labels=counted,
+                )
                 where = _equal(rows, "k{}", table, f"h{k}_{{}}", len(inner.keys))
                 parts |= {
                     at: f"{rows}.v{nested[at][1]}"
@@ -397,9 +405,10 @@ class LinkedQuery:
         if extra:
             self._add(f"{name}_more", _parse(f"SELECT *, {', '.join(extra)} FROM {last}"))
             last = f"{name}_more"
-        listed = [*group, *(f"{value} AS f{k}" for k, value in enumerate(results))]
-        by = ", ".join(group)
-        self._add(name, _parse(f"SELECT {', '.join(listed)} FROM {last} GROUP BY {by}"))
+        columns = [exp.column(one) for one in group]
+        made = [_named(value, f"f{k}") for k, value in enumerate(results)]
+        query = exp.Select(expressions=[*columns, *made]).from_(last, copy=False)
+        self._add(name, query.group_by(*group, copy=False))
         joined = [f"{name}.{key} = {above}.{key}" for key in keys]
         joined += [f"{name}.until = {above}.{time}"] if timed else []
         return name, " AND ".join(joined)
@@ -411,11 +420,11 @@ class LinkedQuery:
 
     def _written(
         self, features: Sequence[LinkFeature], group: Sequence[str]
-    ) -> tuple[list[Sql], list[str], list[str]]:
+    ) -> tuple[list[Sql], list[str], list[Sql]]:
         """Write the values of features, what is computed beside them, and their aggregates."""
         values: list[Sql] = []
         extra: list[str] = []
-        results: list[str] = []
+        results: list[Sql] = []
         part = f"PARTITION BY {', '.join(group)}"
         for k, feature in enumerate(features):
             values += self._counted(feature, k)
@@ -428,11 +437,17 @@ class LinkedQuery:
             if feature.aggregate in ("first", "last"):
                 ends = {"first": "MIN", "last": "MAX"}[feature.aggregate]
                 extra.append(f"{ends}(CASE WHEN NOT {u} IS NULL THEN t END) OVER ({part}) AS e{k}")
+            if feature.aggregate == "mode":
+                extra.append(f"COUNT({u}) OVER ({part}, {u}) AS n{k}")
             if AGGREGATES[feature.aggregate].share is not None:
                 none = f"CASE WHEN {u} IS NULL THEN 1 ELSE 0 END"
                 extra.append(f"ROW_NUMBER() OVER ({part}, {none} ORDER BY {u}) AS r{k}")
                 extra.append(f"COUNT({u}) OVER ({part}) AS n{k}")
-            results.append(_aggregated(feature, k))
+            if feature.level is None:
+                results.append(_parse(_aggregated(feature, k)))
+            else:
+                assert isinstance(feature.value, Column)
+                results.append(_is_level(feature, k, self._labels[feature.value.index]))
         return values, extra, results
 
     def _counted(self, feature: LinkFeature, k: int) -> list[Sql]:
@@ -582,12 +597,13 @@ def _equal(one: str, of_one: str, other: str, of_other: str, n_keys: int) -> str
 
 
 def _counted_labels(features: Iterable[LinkFeature], schema: Schema) -> dict[int, tuple[Any, ...]]:
-    """Return the levels of the columns whose distinct labels are counted."""
+    """Return the levels of the columns whose labels are counted or compared."""
     found = {}
     for feature in features:
-        if feature.aggregate == "distinct" and isinstance(feature.value, Column):
+        labels = feature.aggregate == "distinct" or feature.level is not None
+        if labels and isinstance(feature.value, Column):
             at = feature.value.index
-            if at < schema.n_columns and schema.levels[at] is not None:
+            if schema.levels[at] is not None:
                 found[at] = tuple(schema.levels[at] or ())
     return found
 
@@ -599,9 +615,41 @@ def _condition(condition: Condition, labels: Mapping[int, tuple[Any, ...]]) -> S
     column = exp.column(f"v{condition.column}")
     if condition.column in labels:
         label = labels[condition.column][int(condition.bound)]
-        told = number(float(label)) if isinstance(label, int) else text(str(label))
-        return ask(this=column, expression=told)
+        return ask(this=column, expression=_label_text(label))
     return ask(this=column, expression=number(condition.bound))
+
+
+def _label_text(label: Any) -> Sql:
+    """Write a label."""
+    return number(float(label)) if isinstance(label, int) else text(str(label))
+
+
+def _is_level(feature: LinkFeature, k: int, levels: Sequence[Any]) -> Sql:
+    """Write whether the level that an aggregate gives is the one asked for.
+
+    Labels are 0, 1 or 2: before the level in the order of levels, the level, and behind it, as
+    those are that the fit did not see.
+    """
+    exp = sqlglot()
+    assert feature.level is not None
+    code = int(feature.level.code)
+    label = exp.column(f"u{k}")
+    before = exp.In(this=label.copy(), expressions=[_label_text(one) for one in levels[:code]])
+    branches = [(before, number(0.0))] if code else []
+    branches.append((exp.EQ(this=label.copy(), expression=_label_text(levels[code])), number(1.0)))
+    known = exp.Not(this=exp.Is(this=label, expression=exp.null()))
+    rank = case(*branches, (known, number(2.0)))
+    if feature.aggregate == "mode":
+        # Of equally frequent labels that of the least rank has the most.
+        times = exp.Mul(this=exp.column(f"n{k}"), expression=number(3.0))
+        among = exp.Sub(this=times.copy(), expression=rank)
+        found = exp.Sub(this=exp.Max(this=times), expression=exp.Max(this=among))
+    else:
+        at_end = exp.EQ(this=exp.column("t"), expression=exp.column(f"e{k}"))
+        found = exp.Max(this=case((at_end, rank)))
+    is_one = exp.EQ(this=found.copy(), expression=number(1.0))
+    defined = exp.Not(this=exp.Is(this=exp.Paren(this=found), expression=exp.null()))
+    return case((is_one, number(1.0)), (defined, number(0.0)))
 
 
 def _empty_is(feature: LinkFeature, value: str) -> str:

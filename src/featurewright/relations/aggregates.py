@@ -18,6 +18,7 @@ from featurewright.engine.ranges import (
     range_ends,
     range_extremes,
     range_levels,
+    range_modes,
     range_moments,
     range_quantiles,
 )
@@ -97,6 +98,33 @@ class Window:
 
 
 @dataclass(frozen=True)
+class Level:
+    """The level of a category that an aggregate is compared with.
+
+    Parameters
+    ----------
+    code : float
+        Its place in the order of levels.
+    text : str
+        The level as text.
+
+    Examples
+    --------
+    >>> from featurewright.expressions import Real
+    >>> channel = Column(0, "channel", Real)
+    >>> print(LinkFeature("orders", "mode", channel, level=Level(1.0, "'web'")))
+    mode(orders.channel) = 'web'
+    """
+
+    code: float
+    text: str
+
+    def holds(self, found: Numbers) -> Numbers:
+        """Return 1 where codes are that of the level, else 0; NaN where there is none."""
+        return np.where(np.isnan(found), np.nan, found == self.code)
+
+
+@dataclass(frozen=True)
 class LinkFeature:
     """One feature over a link.
 
@@ -112,6 +140,8 @@ class LinkFeature:
         Which of them count; None for all.
     window : Window or None
         How far back they count; None for all that are seen.
+    level : Level or None
+        Of an aggregate that gives a level: the one that it is compared with.
 
     Examples
     --------
@@ -126,6 +156,7 @@ class LinkFeature:
     value: Expression | None = None
     condition: Condition | None = None
     window: Window | None = None
+    level: Level | None = None
 
     @property
     def size(self) -> int:
@@ -140,7 +171,8 @@ class LinkFeature:
             subject = f"{self.link}.{self.value.name}"
         else:
             subject = f"{self.link}: {self.value}"
-        return f"{self.aggregate}({', '.join([subject, *self._limits()])})"
+        equal = "" if self.level is None else f" = {self.level.text}"
+        return f"{self.aggregate}({', '.join([subject, *self._limits()])}){equal}"
 
     def _limits(self) -> list[str]:
         """Return which linked rows count, as texts."""
@@ -159,7 +191,8 @@ class LinkFeature:
         name = self.aggregate.replace(" ", r"\ ")
         below = escape(", ".join([self.link, *self._limits()]))
         inside = "" if self.value is None else self.value.latex()
-        return rf"\operatorname{{{name}}}_{{{below}}}\left({inside}\right)"
+        equal = "" if self.level is None else f" = {escape(self.level.text)}"
+        return rf"\operatorname{{{name}}}_{{{below}}}\left({inside}\right){equal}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,11 +380,21 @@ class ValueColumn:
             self._quantiles[seen] = out
         return np.asarray(self._quantiles[seen][int(np.searchsorted(self._shares, share))])
 
+    @cached_property
+    def _n_levels(self) -> int:
+        """How many levels there are, those included that the fit did not see."""
+        return int(np.fmax.reduce(self.raw, initial=0.0)) + 1
+
     def distinct(self, seen: SeenRows) -> Numbers:
         """Return the number of distinct levels in each range."""
-        n_levels = int(np.fmax.reduce(self.raw, initial=0.0)) + 1
         out = np.empty(len(seen.keys))
-        range_levels(self.raw, seen.starts, seen.ends, np.full(n_levels, -1, np.int64), out)
+        range_levels(self.raw, seen.starts, seen.ends, np.full(self._n_levels, -1, np.int64), out)
+        return out
+
+    def mode(self, seen: SeenRows) -> Numbers:
+        """Return the most frequent level of each range; of several the first one; NaN for none."""
+        out = np.empty(len(seen.keys))
+        range_modes(self.raw, seen.starts, seen.ends, np.zeros(self._n_levels, np.int64), out)
         return out
 
 
@@ -429,6 +472,8 @@ class Aggregate:
         Of a quantile, the share of values below it.
     n_moments : int
         How many of the sums of `range_moments` it needs.
+    gives_level : bool
+        Whether it picks a value: of a category it is a level, and compared with one.
     """
 
     compute: Callable[[ValueColumn, SeenRows], Numbers]
@@ -438,6 +483,7 @@ class Aggregate:
     for_groups: bool = False
     share: float | None = None
     n_moments: int = 1
+    gives_level: bool = False
 
 
 def _quantile(share: float) -> Aggregate:
@@ -458,10 +504,11 @@ AGGREGATES = {
     "median": _quantile(0.5),
     "quantile 0.25": _quantile(0.25),
     "quantile 0.75": _quantile(0.75),
-    "first": Aggregate(lambda c, s: c.ends(s)[1][0], "number", needs_time=True),
-    "last": Aggregate(lambda c, s: c.ends(s)[1][1], "number", needs_time=True),
+    "first": Aggregate(lambda c, s: c.ends(s)[1][0], "number", needs_time=True, gives_level=True),
+    "last": Aggregate(lambda c, s: c.ends(s)[1][1], "number", needs_time=True, gives_level=True),
     "trend": Aggregate(_trend, "number", needs_time=True, n_moments=N_MOMENTS),
     "distinct": Aggregate(lambda c, s: c.distinct(s), "category"),
+    "mode": Aggregate(lambda c, s: c.mode(s), "category", gives_level=True),
 }
 """What linked rows can be made a number of; names are those that features show."""
 
@@ -519,6 +566,8 @@ class LinkValues:
             found = []
             for place, feature in zip(places, mine, strict=True):
                 made = AGGREGATES[feature.aggregate].compute(column, self._windows[feature.window])
+                if feature.level is not None:
+                    made = feature.level.holds(made)
                 found.append(use(place, made))
             return found
 

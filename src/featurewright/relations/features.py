@@ -604,7 +604,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             (at, feature)
             for at in values
             for feature in base_candidates(
-                self._sources[at], self._names(), self._windows(at, past[at])
+                self._sources[at], self._names(), self._windows(at, past[at]), past[at]
             )
         ]
         found = score(some_of(base, max(1, self.budget // 2), rng))

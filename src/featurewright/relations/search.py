@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -13,6 +14,7 @@ from featurewright.expressions import Call, Column, Domain, Expression, get_oper
 from featurewright.relations.aggregates import (
     AGGREGATES,
     Condition,
+    Level,
     LinkFeature,
     SeenRows,
     Window,
@@ -61,9 +63,15 @@ def auto_windows(linked: LinkedRows, past: NDArray[np.bool_]) -> list[Window]:
 
 
 def base_candidates(
-    source: Source, aggregates: Sequence[str], windows: Sequence[Window]
+    source: Source,
+    aggregates: Sequence[str],
+    windows: Sequence[Window],
+    past: NDArray[np.bool_],
 ) -> list[LinkFeature]:
-    """Return every aggregate of every column in every window."""
+    """Return every aggregate of every column in every window.
+
+    `past` says which linked rows some row sees: levels are theirs.
+    """
     linked = source.rows
     schema = linked.schema
     numbers: list[Column] = []
@@ -84,11 +92,42 @@ def base_candidates(
         if source.is_group and not aggregate.for_groups:
             continue
         for value in values[aggregate.of]:
+            if aggregate.of == "category" and aggregate.gives_level:
+                continue
             for window in [None, *windows]:
                 if window is not None and window.rows is not None and name == "count":
                     continue  # nearly always the number of rows itself
                 found.append(LinkFeature(linked.title, name, value, None, window))
+        if aggregate.gives_level:
+            # The last row of a window is the last of all, unless that is too old.
+            within = [None, *windows] if name == "mode" else [None]
+            found += [
+                LinkFeature(linked.title, name, value, None, window, level)
+                for value in categories
+                for level in tested_levels(linked, value.index, past)
+                for window in within
+            ]
     return found
+
+
+def tested_levels(linked: LinkedRows, at: int, past: NDArray[np.bool_]) -> list[Level]:
+    """Return the levels that a label is compared with: of two one says all."""
+    levels = frequent_levels(linked, at, past)
+    return levels[:1] if len(linked.schema.levels[at] or ()) == 2 else levels
+
+
+def frequent_levels(linked: LinkedRows, at: int, past: NDArray[np.bool_]) -> list[Level]:
+    """Return the most frequent levels of a column of linked rows that some row sees.
+
+    There are none where the column has one level alone, or so many that none is frequent.
+    """
+    values, levels = linked.matrix[:, at], linked.schema.levels[at] or ()
+    known = values[~np.isnan(values) & past]
+    if len(levels) > _MAX_CONDITION_LEVELS or not len(known) or known.min() == known.max():
+        return []
+    counts = np.bincount(known.astype(np.intp), minlength=len(levels))
+    order = np.argsort(-counts, kind="stable")[:_MAX_LEVELS]
+    return [Level(float(code), repr(levels[code])) for code in order if counts[code]]
 
 
 def conditions_of(linked: LinkedRows, past: NDArray[np.bool_]) -> list[Condition]:
@@ -99,20 +138,17 @@ def conditions_of(linked: LinkedRows, past: NDArray[np.bool_]) -> list[Condition
     schema = linked.schema
     found = []
     for at, (name, domain) in enumerate(zip(schema.names, schema.domains, strict=True)):
+        if domain == Domain.CATEGORY and schema.levels[at]:
+            found += [
+                Condition(at, True, level.code, f"{name} = {level.text}")
+                for level in frequent_levels(linked, at, past)
+            ]
+            continue
         values = linked.matrix[:, at]
         known = values[~np.isnan(values) & past]
         if not len(known) or known.min() == known.max():
             continue
-        levels = schema.levels[at]
-        if domain == Domain.CATEGORY and levels:
-            if len(levels) > _MAX_CONDITION_LEVELS:
-                continue
-            counts = np.bincount(known.astype(np.intp), minlength=len(levels))
-            for code in np.argsort(-counts, kind="stable")[:_MAX_LEVELS]:
-                if counts[code]:
-                    text = f"{name} = {levels[code]!r}"
-                    found.append(Condition(at, True, float(code), text))
-        elif domain == Domain.BOOLEAN:
+        if domain == Domain.BOOLEAN:
             found.append(Condition(at, True, 1.0, name))
         else:
             middle = float(f"{np.median(known):.3g}")
@@ -133,7 +169,8 @@ def refined(
     found = [_with(feature, condition=condition) for condition in conditions]
     if feature.aggregate == "count" and shares:
         found += [_with(variant, aggregate="share") for variant in found]
-    if isinstance(feature.value, Column) and AGGREGATES[feature.aggregate].of == "number":
+    of_numbers = AGGREGATES[feature.aggregate].of == "number" and feature.level is None
+    if isinstance(feature.value, Column) and of_numbers:
         mine = feature.value.index
         for first, second in permutations(numbers, 2):
             if mine not in (first.index, second.index):
@@ -151,8 +188,7 @@ def _join(name: str, first: Column, second: Column) -> Expression:
 
 def _with(feature: LinkFeature, **changes: Any) -> LinkFeature:
     """Return a feature with some parts changed."""
-    fields = ("link", "aggregate", "value", "condition", "window")
-    return LinkFeature(**{**{name: getattr(feature, name) for name in fields}, **changes})
+    return replace(feature, **changes)
 
 
 # Worth ------------------------------------------------------------------------------------------

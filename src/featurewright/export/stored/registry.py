@@ -120,8 +120,11 @@ RECORDS = {
     "Link": RecordSpec(
         "featurewright.relations", build=relational.build_link, kinds={"table": None, "on": Any}
     ),
-    "LinkFeature": RecordSpec("featurewright.relations", relational.check_link_feature),
+    "LinkFeature": RecordSpec(
+        "featurewright.relations", relational.check_link_feature, newer=("level",)
+    ),
     "Condition": RecordSpec("featurewright.relations.aggregates", relational.check_condition),
+    "Level": RecordSpec("featurewright.relations.aggregates", relational.check_level),
     "Window": RecordSpec("featurewright.relations.aggregates", relational.check_window),
     "KeyIndex": RecordSpec("featurewright.relations.keys", relational.check_index),
     "KeyTable": RecordSpec("featurewright.relations.keys", relational.check_key_table),

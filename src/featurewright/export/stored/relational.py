@@ -14,7 +14,7 @@ from featurewright.export.stored.checks import all_finite, check_schema, demand
 from featurewright.expressions import Column, Domain
 
 if TYPE_CHECKING:
-    from featurewright.relations.aggregates import Condition, LinkFeature, Window
+    from featurewright.relations.aggregates import Condition, Level, LinkFeature, Window
     from featurewright.relations.keys import KeyIndex, KeyTable
     from featurewright.relations.linked import LinkedRows, TableLayout
     from featurewright.relations.links import Link
@@ -182,6 +182,11 @@ def check_condition(condition: Condition) -> None:
     )
 
 
+def check_level(level: Level) -> None:
+    """Refuse levels without a code."""
+    demand(0 <= level.code < 2**53 and level.code == int(level.code), "a level has no code")
+
+
 def check_link_feature(feature: LinkFeature) -> None:
     """Refuse unknown aggregates, and those of nothing."""
     from featurewright.relations.aggregates import AGGREGATES
@@ -192,6 +197,11 @@ def check_link_feature(feature: LinkFeature) -> None:
         (feature.value is None) == (aggregate.of == "rows")
         and (feature.condition is not None or not aggregate.needs_condition),
         "an aggregate is computed of nothing",
+    )
+    must = aggregate.of == "category" and aggregate.gives_level
+    demand(
+        aggregate.gives_level if feature.level is not None else not must,
+        "an aggregate is not compared with what it is",
     )
 
 
@@ -209,7 +219,13 @@ def _check_feature(feature: LinkFeature, link: Link, schema: Schema) -> None:
         "a feature is not one of its link",
     )
     if feature.value is not None:
-        _check_value(feature.value, aggregate.of, schema)
+        of = aggregate.of if feature.level is None else "category"
+        _check_value(feature.value, of, schema)
+    if feature.level is not None and isinstance(feature.value, Column):
+        demand(
+            feature.level.code < len(schema.levels[feature.value.index] or ()),
+            "a feature asks for a level that there is not",
+        )
     condition = feature.condition
     if condition is None:
         return
