@@ -144,8 +144,8 @@ def test_a_unit_that_ends_every_worker_is_an_error():
 def test_a_part_of_a_collection_that_ends_every_worker_is_an_error():
     with (
         LocalCluster(2, threads_per_worker=1, **QUIET) as cluster,
-        Client(cluster) as client,
-        dask.config.set(scheduler=client),
+        # Not as Dask's scheduler in its settings: these are pickled for a new worker.
+        Client(cluster),
         pytest.raises(RuntimeError, match=r"a partition, number 1 of 1, ended every worker"),
     ):
         units.compute_all([dask.delayed(dies)(None, 1, None)], "partition", lambda done: None)
