@@ -40,7 +40,12 @@ LIMIT = 2_000_000_000  # bytes of memory of a worker that reads the large table
 PART_ROWS = 250_000
 N_WORKERS = (1, 2, 4, 8, 16, 32, 64)
 LEAST_TASKS, TASKS_PER_WORKER = 64, 4  # as `featurewright.estimators.units` cuts a forest
-STAGES = ("write", "search", "transform", "predict")  # of the large table
+TOLD_STAGES = {
+    "search": "search, statistics of all rows, score on other parts",
+    "transform": "transform to Parquet",
+    "predict": "predict",
+}
+STAGES = ("write", *TOLD_STAGES)  # of the large table
 N_EMPTY = 500  # units that do nothing
 
 
@@ -173,10 +178,10 @@ def peak_memory() -> float:
 
 
 def watched(client: Client, name: str, found: dict[str, Any], began: float) -> None:
-    """Note the time of a stage and the most memory that a worker has had so far."""
+    """Note the time of a stage and the most memory that a worker has had in it."""
     found[name] = time.perf_counter() - began
-    found["peak"] = max(found.get("peak", 0.0), *client.run(peak_memory).values())
-    say(f"{name}: {found[name]:.0f} s, {found['peak'] / 1e9:.2f} GB")
+    found[f"{name} peak"] = max(client.run(peak_memory).values())
+    say(f"{name}: {found[name]:.0f} s, {found[f'{name} peak'] / 1e9:.2f} GB")
 
 
 def search_large(folder: Path, found: dict[str, Any], client: Client) -> None:
@@ -257,13 +262,14 @@ def cost(one: dict[str, Any], n_workers: int) -> dict[str, float]:
 
 def circumstances() -> dict[str, Any]:
     """Return the command, and how many others wanted the cores in the last minutes."""
-    return {"command": command_of(), "load": os.getloadavg()[1]}
+    return {"commands": [command_of()], "load": os.getloadavg()[1]}
 
 
 def told(one: dict[str, Any]) -> str:
     """Say under which circumstances a part was measured."""
+    commands = ", ".join(f"`{command}`" for command in one["commands"])
     return (
-        f"Measured by `{one['command']}`; load of the machine at the end: {one['load']:.1f} "
+        f"Measured by {commands}; load of the machine at the end: {one['load']:.1f} "
         f"processes on {os.cpu_count()} cores."
     )
 
@@ -340,38 +346,31 @@ def page(found: dict[str, Any]) -> str:
             ),
             "",
         ]
-    if (one := found.get("large")) is not None:
+    one = found.get("large", {})
+    if all(name in one for name in TOLD_STAGES):
         proof = one["held out"]
-        more = "more" if one["bytes"] > WORKERS * LIMIT else "less"
+        times = one["bytes"] / (WORKERS * LIMIT)
         text += [
             "## A table in parts",
             "",
             f"{one['rows']:,} rows × 20 columns in Parquet parts, {one['bytes'] / 1e9:.1f} GB as "
-            f"pandas holds them, {more} than two workers with a limit of {LIMIT / 1e9:.0f} GB each "
-            "may hold together. `AutoFeatures(effort="
-            '"quick")` searches a sample of 20,000 rows, and is scored on '
+            f"pandas holds them, {times:.2f} times what two workers with a limit of "
+            f"{LIMIT / 1e9:.0f} GB each may hold together. "
+            '`AutoFeatures(effort="quick")` searches a sample of 20,000 rows, and is scored on '
             f"{proof['n_rows']:,.0f} rows of other parts: {proof['score']:.4f}, original columns "
             f"{proof['baseline']:.4f}. Its levels are those of {one['whole'][0]}, its fills, "
             f"ranges and shares of levels those of {one['whole'][1]}.",
             "",
             markdown_table(
+                ["", "time", "peak memory of a worker"],
                 [
-                    "search and statistics",
-                    "transform to Parquet",
-                    "predict",
-                    "peak memory of a worker",
-                ],
-                [
-                    [
-                        f"{one['search']:.0f} s",
-                        f"{one['transform']:.0f} s",
-                        f"{one['predict']:.0f} s",
-                        f"{one['peak'] / 1e9:.2f} GB",
-                    ]
+                    [what, f"{one[name]:.0f} s", f"{one[f'{name} peak'] / 1e9:.2f} GB"]
+                    for name, what in TOLD_STAGES.items()
                 ],
             ),
             "",
-            f"Rows written: {one['written rows']:,}. {told(one)}",
+            f"Rows written: {one['written rows']:,}; mean of all predictions "
+            f"{one['mean prediction']:.4f}. {told(one)}",
             "",
         ]
     return "\n".join(text)
@@ -407,7 +406,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as scratch:
             folder = options.folder or Path(scratch)
             done = large(options.rows, folder, options.stages, found.get("large", {}))
+            earlier = [] if "write" in options.stages else done.get("commands", [])
             found["large"] = done | circumstances()
+            found["large"]["commands"] = [*earlier, command_of()]
     if options.keep is not None:
         options.keep.write_text(json.dumps(found))
     text = page(found)
