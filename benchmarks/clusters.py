@@ -38,9 +38,15 @@ WORKERS = 2
 LINK = 1.25e9  # bytes per second of a network of ten gigabits
 LIMIT = 2_000_000_000  # bytes of memory of a worker that reads the large table
 PART_ROWS = 250_000
+SEARCH_ROWS = 20_000
 N_WORKERS = (1, 2, 4, 8, 16, 32, 64)
 LEAST_TASKS, TASKS_PER_WORKER = 64, 4  # as `featurewright.estimators.units` cuts a forest
-STAGES = ("write", "search", "transform", "predict")  # of the large table
+TOLD_STAGES = {
+    "search": "search, statistics of all rows, score on other parts",
+    "transform": "transform to Parquet",
+    "predict": "predict",
+}
+STAGES = ("write", *TOLD_STAGES)  # of the large table
 N_EMPTY = 500  # units that do nothing
 
 
@@ -173,10 +179,10 @@ def peak_memory() -> float:
 
 
 def watched(client: Client, name: str, found: dict[str, Any], began: float) -> None:
-    """Note the time of a stage and the most memory that a worker has had so far."""
+    """Note the time of a stage and the most memory that a worker has had in it."""
     found[name] = time.perf_counter() - began
-    found["peak"] = max(found.get("peak", 0.0), *client.run(peak_memory).values())
-    say(f"{name}: {found[name]:.0f} s, {found['peak'] / 1e9:.2f} GB")
+    found[f"{name} peak"] = max(client.run(peak_memory).values())
+    say(f"{name}: {found[name]:.0f} s, {found[f'{name} peak'] / 1e9:.2f} GB")
 
 
 def search_large(folder: Path, found: dict[str, Any], client: Client) -> None:
@@ -184,7 +190,7 @@ def search_large(folder: Path, found: dict[str, Any], client: Client) -> None:
     table = dd.read_parquet(folder / "table")
     began = time.perf_counter()
     X, y = table.drop(columns="y"), table["y"]
-    model = fit(AutoFeatures(effort="quick", random_state=0), X, y, max_rows=20_000)
+    model = fit(AutoFeatures(effort="quick", random_state=0), X, y, max_rows=SEARCH_ROWS)
     watched(client, "search", found, began)
     drawn = model.drawn_
     found["held out"] = dict(drawn.held_out)
@@ -257,13 +263,14 @@ def cost(one: dict[str, Any], n_workers: int) -> dict[str, float]:
 
 def circumstances() -> dict[str, Any]:
     """Return the command, and how many others wanted the cores in the last minutes."""
-    return {"command": command_of(), "load": os.getloadavg()[1]}
+    return {"commands": [command_of()], "load": os.getloadavg()[1]}
 
 
 def told(one: dict[str, Any]) -> str:
     """Say under which circumstances a part was measured."""
+    commands = ", ".join(f"`{command}`" for command in one["commands"])
     return (
-        f"Measured by `{one['command']}`; load of the machine at the end: {one['load']:.1f} "
+        f"Measured by {commands}; load of the machine at the end: {one['load']:.1f} "
         f"processes on {os.cpu_count()} cores."
     )
 
@@ -340,41 +347,50 @@ def page(found: dict[str, Any]) -> str:
             ),
             "",
         ]
-    if (one := found.get("large")) is not None:
-        proof = one["held out"]
-        more = "more" if one["bytes"] > WORKERS * LIMIT else "less"
-        text += [
-            "## A table in parts",
-            "",
-            f"{one['rows']:,} rows × 20 columns in Parquet parts, {one['bytes'] / 1e9:.1f} GB as "
-            f"pandas holds them, {more} than two workers with a limit of {LIMIT / 1e9:.0f} GB each "
-            "may hold together. `AutoFeatures(effort="
-            '"quick")` searches a sample of 20,000 rows, and is scored on '
-            f"{proof['n_rows']:,.0f} rows of other parts: {proof['score']:.4f}, original columns "
-            f"{proof['baseline']:.4f}. Its levels are those of {one['whole'][0]}, its fills, "
-            f"ranges and shares of levels those of {one['whole'][1]}.",
-            "",
-            markdown_table(
-                [
-                    "search and statistics",
-                    "transform to Parquet",
-                    "predict",
-                    "peak memory of a worker",
-                ],
-                [
-                    [
-                        f"{one['search']:.0f} s",
-                        f"{one['transform']:.0f} s",
-                        f"{one['predict']:.0f} s",
-                        f"{one['peak'] / 1e9:.2f} GB",
-                    ]
-                ],
-            ),
-            "",
-            f"Rows written: {one['written rows']:,}. {told(one)}",
-            "",
-        ]
+    if sizes := {int(rows): one for rows, one in found.get("large", {}).items()}:
+        text += page_of_parts(sizes)
     return "\n".join(text)
+
+
+def page_of_parts(sizes: dict[int, dict[str, Any]]) -> list[str]:
+    """Write what was measured on tables in parts, by their rows."""
+    text = [
+        "## A table in parts",
+        "",
+        "Tables of 20 columns in Parquet parts, and two workers with a limit of "
+        f"{LIMIT / 1e9:.0f} GB of memory each. "
+        f'`AutoFeatures(effort="quick")` searches a sample of {SEARCH_ROWS:,} rows.',
+        "",
+        markdown_table(
+            ["rows", "in pandas", "of both limits", "stage", "time", "peak memory of a worker"],
+            [
+                [
+                    f"{rows:,}",
+                    f"{one['bytes'] / 1e9:.1f} GB",
+                    f"{one['bytes'] / (WORKERS * LIMIT):.2f}",
+                    what,
+                    f"{one[name]:.0f} s" if name in one else "not run",
+                    f"{one[f'{name} peak'] / 1e9:.2f} GB" if name in one else "",
+                ]
+                for rows, one in sorted(sizes.items())
+                for name, what in TOLD_STAGES.items()
+            ],
+        ),
+        "",
+    ]
+    for rows, one in sorted(sizes.items()):
+        if "search" in one:
+            proof, (levels, medians) = one["held out"], one["whole"]
+            text.append(
+                f"- {rows:,} rows: scored on {proof['n_rows']:,.0f} rows of parts that the search "
+                f"has not seen: {proof['score']:.4f}, original columns {proof['baseline']:.4f}. "
+                f"Levels were learned from {levels}; fills, ranges and shares of levels from "
+                f"{medians}."
+            )
+        if "transform" in one:
+            text.append(f"- {rows:,} rows: {one['written rows']:,} rows of features were written.")
+        text.append(f"- {rows:,} rows: {told(one)}")
+    return [*text, ""]
 
 
 def main() -> None:
@@ -406,8 +422,11 @@ def main() -> None:
     if options.only in (None, "large"):
         with tempfile.TemporaryDirectory() as scratch:
             folder = options.folder or Path(scratch)
-            done = large(options.rows, folder, options.stages, found.get("large", {}))
-            found["large"] = done | circumstances()
+            sizes = found.setdefault("large", {})
+            done = large(options.rows, folder, options.stages, sizes.get(str(options.rows), {}))
+            earlier = [] if "write" in options.stages else done.get("commands", [])
+            sizes[str(options.rows)] = done | circumstances()
+            sizes[str(options.rows)]["commands"] = [*earlier, command_of()]
     if options.keep is not None:
         options.keep.write_text(json.dumps(found))
     text = page(found)

@@ -144,8 +144,8 @@ def test_a_unit_that_ends_every_worker_is_an_error():
 def test_a_part_of_a_collection_that_ends_every_worker_is_an_error():
     with (
         LocalCluster(2, threads_per_worker=1, **QUIET) as cluster,
-        Client(cluster) as client,
-        dask.config.set(scheduler=client),
+        # Not as Dask's scheduler in its settings: these are pickled for a new worker.
+        Client(cluster),
         pytest.raises(RuntimeError, match=r"a partition, number 1 of 1, ended every worker"),
     ):
         units.compute_all([dask.delayed(dies)(None, 1, None)], "partition", lambda done: None)
@@ -199,6 +199,42 @@ def test_a_cluster_that_grows_from_nothing():
         cluster.adapt(minimum=0, maximum=2)
         with joblib.parallel_config("dask", wait_for_workers_timeout=60):
             np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), expected)
+
+
+_SCHEDULER = """
+import logging, time
+from distributed import LocalCluster
+
+settings = {"protocol": "tcp", "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+with LocalCluster(1, threads_per_worker=1, processes=False, **settings) as cluster:
+    print(cluster.scheduler_address, flush=True)
+    time.sleep(600)
+"""
+
+
+def units_of_a_fit(client, on_done):
+    run(client, nap_and_half, None, range(50), what="nap", on_done=on_done)
+
+
+def parts_of_a_collection(client, on_done):
+    naps = [dask.delayed(nap_and_half)(None, number, None) for number in range(50)]
+    units.compute_all(naps, "nap", on_done)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compute", [units_of_a_fit, parts_of_a_collection])
+def test_a_lost_scheduler_is_an_error(compute):
+    command = [sys.executable, "-c", _SCHEDULER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+
+        def kill(done):
+            if done >= 3:
+                other.kill()
+
+        with Client(other.stdout.readline().strip(), timeout=5) as client:
+            message = r"scheduler of the cluster was lost after \d+ of 50 units \(a nap each\)"
+            with pytest.raises(RuntimeError, match=message):
+                compute(client, kill)
 
 
 _GOES_AWAY = """

@@ -24,8 +24,9 @@ class Drawn:
     n_drawn : int
         Rows that were drawn: for the fit, or for each tree of a forest.
     by : str
-        "trees": for each tree, across all partitions, without replacement. "classes": each class
-        by its share. "rows": by chance. "groups": whole groups. "keys": whole histories.
+        How they were drawn. "trees": for each tree, across all partitions, without replacement.
+        "classes": each class by its share. "rows": by chance. "groups": whole groups. "keys":
+        whole histories.
     held_out : dict or None
         Of `AutoFeatures`: how many other rows proved the choice ("n_rows"), and the scores on them
         of the model ("score") and of the original columns alone ("baseline").
@@ -33,12 +34,12 @@ class Drawn:
         Whether these rows are later than all that were drawn, as they are with `as_of` or a
         history.
     levels : {"sample", "all rows"}
-        Which rows the levels of categories are those of; "sample" where a column has more than
-        10,000. A level that is unknown is missing.
+        The rows in which the levels of categories were looked for: "sample" if a column has more
+        than 10,000. A level that was not found is a missing value.
     medians : {"sample", "all rows"}
-        Which rows the constants for undefined values, the ranges that values are clipped to and the
-        shares of levels are those of: medians and quantiles of all rows, in single precision.
-        Statistics of groups and targets are those of drawn rows.
+        The rows from which constants for undefined values, ranges that values are clipped to and
+        shares of levels were learned. Of all rows they are exact, in single precision. Statistics
+        of groups and targets are always those of the sample.
     """
 
     n_rows: int

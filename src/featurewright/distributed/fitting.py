@@ -336,8 +336,9 @@ def _fit_forest(model: Any, partitions: Partitions, seed: int, max_rows: int) ->
         model.fit(table.X, table.y, sample_weight=weights)
     finally:
         del model._grown_elsewhere
-    settled = learn_statistics(model, partitions, LevelCounts({}))
-    model.drawn_ = Drawn(n_rows, n_draws, "trees", **_whole(LevelCounts({}), settled))
+    all_levels = LevelCounts({})  # the witnesses have them
+    settled = learn_statistics(model, partitions, all_levels)
+    model.drawn_ = Drawn(n_rows, n_draws, "trees", **_whole(all_levels, settled))
     return model
 
 

@@ -61,7 +61,8 @@ class Partitions:
             _check_collection(name, values, _n_partitions(X))
         self.has_groups = "groups" in given
         self.columns = _joint_parts(given)
-        self.lengths = np.array(self.map(_n_rows), np.int64)
+        n_rows = dask.delayed(_n_rows, traverse=False)
+        self.lengths = np.array(_computed([n_rows(part) for part in self.columns]), np.int64)
         self.first = np.concatenate([[0], np.cumsum(self.lengths)])
         if not len(self):
             raise ValueError("X has no row, but at least 1 is needed: pass a collection with rows.")
@@ -70,31 +71,28 @@ class Partitions:
         return int(self.first[-1])
 
     def map(self, function: Any, *settings: Any) -> list[Any]:
-        """Return what a function of a partition, its first row's number and settings computes.
-
-        Without numbers, as long as those of the rows are not known.
-        """
-        call = dask.delayed(function, traverse=False)
-        first = getattr(self, "first", None)
-        calls = [
-            call(columns, *(() if first is None else (int(first[k]),)), *settings)
-            for k, columns in enumerate(self.columns)
-        ]
-        return compute_all(calls, "partition", lambda done: None)
+        """Return what a function of a partition, its first row's number and settings computes."""
+        return _computed(self._calls(function, settings))
 
     def reduce(self, function: Any, merge: Any, *settings: Any) -> Any:
         """Return what is merged from a function's results for all partitions, in a tree.
 
         `merge` takes a list of results and returns one.
         """
-        call, join = (dask.delayed(own, traverse=False) for own in (function, merge))
-        parts = [
-            call(columns, int(self.first[k]), *settings) for k, columns in enumerate(self.columns)
-        ]
+        join = dask.delayed(merge, traverse=False)
+        parts = self._calls(function, settings)
         while True:
             parts = [join(parts[k : k + _FAN_IN]) for k in range(0, len(parts), _FAN_IN)]
             if len(parts) == 1:
-                return compute_all(parts, "partition", lambda done: None)[0]
+                return _computed(parts)[0]
+
+    def _calls(self, function: Any, settings: tuple[Any, ...]) -> list[Any]:
+        """Return the calls of a function for all partitions, not computed yet."""
+        call = dask.delayed(function, traverse=False)
+        return [
+            call(columns, int(first), *settings)
+            for columns, first in zip(self.columns, self.first[:-1], strict=True)
+        ]
 
     def pieces(self, numbers: Numbers) -> list[Any]:
         """Return the partitions' shares of some rows, by sorted numbers; not computed yet."""
@@ -108,7 +106,12 @@ class Partitions:
 
     def rows(self, numbers: Numbers) -> Columns:
         """Return some rows, by sorted numbers."""
-        return join_rows(compute_all(self.pieces(numbers), "partition", lambda done: None))
+        return join_rows(_computed(self.pieces(numbers)))
+
+
+def _computed(calls: list[Any]) -> list[Any]:
+    """Compute calls for partitions, where Dask is set to."""
+    return compute_all(calls, "partition", lambda done: None)
 
 
 def _check_collection(name: str, values: Any, n_partitions: int) -> None:
@@ -190,7 +193,7 @@ def _join(values: tuple[Any, ...]) -> Any:
     return np.concatenate(values)
 
 
-def _n_rows(columns: Columns, *_: Any) -> int:
+def _n_rows(columns: Columns) -> int:
     """Return the number of rows of a partition."""
     return len(columns.X)
 

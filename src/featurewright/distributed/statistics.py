@@ -8,7 +8,7 @@ they are those of all rows, in single precision, whatever the partitions are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -199,7 +199,7 @@ def _number(key: int) -> float:
     return float(np.array(bits, np.uint32).view(np.float32))
 
 
-def _known_columns(columns: Columns, model: Any) -> Any:
+def _known_columns(columns: Columns, model: Any) -> Iterator[list[Values]]:
     """Yield, some rows at a time, the defined values of each column that a model computes."""
     rows = np.arange(len(columns.X))
     if columns.sample_weight is not None:

@@ -116,14 +116,11 @@ def compute_all(delayed: Sequence[Any], what: str, on_done: Callable[[int], None
             on_done(len(futures) - len(waiting))
             with suppress(TimeoutError, CancelledError):
                 wait(waiting, timeout=_POLL_SECONDS, return_when="FIRST_COMPLETED")
-            if client.nthreads():
+            progress = _progress(len(futures) - len(waiting), len(futures), what)
+            if _n_threads(client, progress):
                 last_seen = time.monotonic()
             elif time.monotonic() - last_seen > LOST_SECONDS:
-                raise RuntimeError(
-                    f"all workers of the cluster were lost after {len(futures) - len(waiting)} of "
-                    f"{len(futures)} units (a {what} each) and none came back in "
-                    f"{LOST_SECONDS:g} s; start workers and fit again."
-                )
+                raise _all_lost(progress)
         on_done(len(futures))
         for number, future in enumerate(futures):
             if future.status == "error":
@@ -186,7 +183,7 @@ class _Run:
     def _send(self) -> None:
         """Send the next units."""
         if self.waiting and time.monotonic() >= self.next_count:
-            self.n_threads = max(1, sum(self.client.nthreads().values()))
+            self.n_threads = max(1, _n_threads(self.client, self._progress()))
             self.next_count = time.monotonic() + _POLL_SECONDS
         limit = _UNITS_PER_THREAD * self.n_threads
         while self.waiting and len(self.sent) < limit:
@@ -222,30 +219,17 @@ class _Run:
                 timeout=LOST_SECONDS,
             )
         except TimeoutError:
-            raise self._all_lost() from None
-
-    def _all_lost(self) -> RuntimeError:
-        """Return the error of a cluster without workers."""
-        return RuntimeError(
-            f"all workers of the cluster were lost after {self._progress()} and none came back in "
-            f"{LOST_SECONDS:g} s; start workers and fit again."
-        )
+            raise _all_lost(self._progress()) from None
 
     def _wait(self) -> None:
         """Wait until a unit is finished, for as long as there are workers."""
         try:
             wait(list(self.sent), timeout=_POLL_SECONDS, return_when="FIRST_COMPLETED")
         except TimeoutError:
-            if self.client.status != "running":
-                raise RuntimeError(
-                    f"the scheduler of the cluster was lost after {self._progress()}; start a "
-                    "cluster and fit again."
-                ) from None
-            now = time.monotonic()
-            if self.client.nthreads():
-                self.last_seen = now
-            elif now - self.last_seen > LOST_SECONDS:
-                raise self._all_lost() from None
+            if _n_threads(self.client, self._progress()):
+                self.last_seen = time.monotonic()
+            elif time.monotonic() - self.last_seen > LOST_SECONDS:
+                raise _all_lost(self._progress()) from None
         except CancelledError:
             pass  # collected as lost
         else:
@@ -268,6 +252,7 @@ class _Run:
                 self.on_done(len(self.done))
         if not lost:
             return
+        _n_threads(self.client, self._progress())  # an error if the scheduler is gone
         # The table was lost with the last worker that had it: everything is sent anew.
         self.n_restarts += 1
         if self.n_restarts > MAX_RESTARTS:
@@ -282,7 +267,32 @@ class _Run:
 
     def _progress(self) -> str:
         """Return how many units are done."""
-        return f"{len(self.done)} of {len(self.units)} units (a {self.what} each)"
+        return _progress(len(self.done), len(self.units), self.what)
+
+
+def _progress(n_done: int, n_units: int, what: str) -> str:
+    """Return how many units are done, for messages."""
+    return f"{n_done} of {n_units} units (a {what} each)"
+
+
+def _all_lost(progress: str) -> RuntimeError:
+    """Return the error of a cluster without workers."""
+    return RuntimeError(
+        f"all workers of the cluster were lost after {progress} and none came back in "
+        f"{LOST_SECONDS:g} s; start workers and fit again."
+    )
+
+
+def _n_threads(client: Client, progress: str) -> int:
+    """Return the threads of all workers; an error if the scheduler is gone, and all results."""
+    try:
+        if client.status == "running":
+            return sum(client.nthreads().values())
+    except OSError:  # it does not answer
+        pass
+    raise RuntimeError(
+        f"the scheduler of the cluster was lost after {progress}; start a cluster and fit again."
+    )
 
 
 def _named(what: str, number: int, n_units: int) -> str:
