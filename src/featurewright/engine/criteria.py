@@ -161,6 +161,21 @@ def add_edge_terms(left, total, r, stump, n_bins, out):
         out[b] += abs(x + x - t) if stump else abs(x) + abs(t - x)
 
 
+@kernel(inline=True)
+def chance_gain(n, criterion):
+    """Return the gain below which that of one of n - 1 thresholds is taken for chance.
+
+    It is worth log2(n - 1) bits, what naming the threshold costs. That many bits are a share of
+    2 ln(n - 1) / n of a sum of squares; other impurities are taken at two classes of equal weight.
+    """
+    cost = 2.0 * math.log(max(1.0, n - 1.0)) / n
+    if criterion == SQUARES:
+        return cost
+    if criterion in (GINI, KEARNS_MANSOUR):
+        return cost / 2.0
+    return cost / (2.0 * math.log(2.0))
+
+
 @kernel(inline=False)
 def score_boundaries(left, total, n_stats, n_bins, criterion, l2, known, out):
     """Score a split at each boundary.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from featurewright.engine.buffers import OperatorWeights
 from featurewright.engine.compiler import call_kernel, kernel
-from featurewright.engine.criteria import GINI, KEARNS_MANSOUR, NORMALIZED, RATIO, SQUARES
+from featurewright.engine.criteria import NORMALIZED, RATIO, SQUARES, chance_gain
 from featurewright.engine.grammar import fingerprint, user_operators
 from featurewright.engine.operators import operator_symbol, symbol_opcode, takes_one
 from featurewright.engine.programs import program_length
@@ -290,21 +290,6 @@ def gain_unit(rows, n, n_stats, settings):
             value, weight = rows.weights[t, i], rows.weights[n_stats, i]
             squares += np.float64(value) * np.float64(value) / np.float64(weight)
     return squares
-
-
-@kernel(inline=True)
-def chance_gain(n, criterion):
-    """Return the gain below which that of one of n - 1 thresholds is taken for chance.
-
-    It is worth log2(n - 1) bits, what naming the threshold costs. That many bits are a share of
-    2 ln(n - 1) / n of a sum of squares; other impurities are taken at two classes of equal weight.
-    """
-    cost = 2.0 * math.log(max(1.0, n - 1.0)) / n
-    if criterion == SQUARES:
-        return cost
-    if criterion in (GINI, KEARNS_MANSOUR):
-        return cost / 2.0
-    return cost / (2.0 * math.log(2.0))
 
 
 @kernel(inline=True)
