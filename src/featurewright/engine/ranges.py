@@ -315,21 +315,30 @@ def _select(values, begin, n, wanted):
 def range_modes(values, starts, ends, counts, out):
     """Find the most frequent level of each range; of equally frequent ones that of least code.
 
-    NaN is left out, and comes where there is no level. `counts` has a zero for each level.
+    NaN is left out, and comes where there is no level. `counts` has a zero for each level. Where a
+    range has fewer rows than there are levels, its rows are gone through instead of all levels.
     """
     for i in range(starts.shape[0]):
-        out[i] = np.nan
-        most = 0
-        for j in range(starts[i], ends[i]):
+        start, end = starts[i], ends[i]
+        for j in range(start, end):
             if values[j] == values[j]:
-                code = int(values[j])
-                counts[code] += 1
-                if counts[code] > most or (counts[code] == most and values[j] < out[i]):
-                    most = counts[code]
-                    out[i] = values[j]
-        for j in range(starts[i], ends[i]):
-            if values[j] == values[j]:
-                counts[int(values[j])] = 0
+                counts[int(values[j])] += 1
+        most, mode = 0, -1
+        if counts.shape[0] <= end - start:
+            for code in range(counts.shape[0]):
+                if counts[code] > most:
+                    most, mode = counts[code], code
+                counts[code] = 0
+        else:
+            for j in range(start, end):
+                if values[j] == values[j]:
+                    code = int(values[j])
+                    if counts[code] > most or (counts[code] == most and code < mode):
+                        most, mode = counts[code], code
+            for j in range(start, end):
+                if values[j] == values[j]:
+                    counts[int(values[j])] = 0
+        out[i] = mode if mode >= 0 else np.nan
 
 
 @kernel

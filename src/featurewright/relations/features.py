@@ -208,7 +208,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         ),
         "aggregates": Parameter(
             '"all" or list of str',
-            f"What is computed of linked rows: {', '.join(AGGREGATES)}.",
+            f"Computed of linked rows: {', '.join(AGGREGATES)}; labels are compared.",
             _check_aggregates,
         ),
         "windows": Parameter(
