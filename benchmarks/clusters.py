@@ -408,17 +408,18 @@ def main() -> None:
     )
     parser.add_argument("--folder", type=Path, help="for the large table; it is not deleted")
     parser.add_argument("--turns", type=int, help="of the forest")
+    parser.add_argument("--trees", type=int, help="of the forest")
     parser.add_argument("--keep", type=Path, help="keep figures here, and use those kept")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the Markdown here")
     options = parser.parse_args()
     settle_page(options, "distributed")
-    settle_sizes(options, rows=(2_000_000, 20_000_000), turns=(1, 3))
+    settle_sizes(options, rows=(2_000_000, 20_000_000), turns=(1, 3), trees=(50, 200))
     found: dict[str, Any] = {}
     if options.keep is not None and options.keep.exists():
         found = json.loads(options.keep.read_text())
-    shape = (200_000, 50, 200) if options.full else (20_000, 20, 50)
+    shape = (200_000, 50) if options.full else (20_000, 20)
     if options.only in (None, "overhead"):
-        found["overhead"] = overhead(*shape, options.turns) | circumstances()
+        found["overhead"] = overhead(*shape, options.trees, options.turns) | circumstances()
     if options.only in (None, "large"):
         with tempfile.TemporaryDirectory() as scratch:
             folder = options.folder or Path(scratch)

@@ -600,9 +600,10 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
     "Clusters": (
         Claim(
             "distributed",
-            "A forest takes at most 1.25 times as long on two worker processes as in two threads",
+            "A forest takes at most 1.25 times the time, and the processor time, on two worker "
+            "processes as in two threads",
             r"processes take ([\d.]+) times the time of the threads and ([\d.]+) times",
-            lambda time, _: below(time, "1.255"),
+            lambda *ratios: below(max(ratios, key=float), "1.255"),
             "{1} times the time, {2} times the processor time",
         ),
         Claim(
