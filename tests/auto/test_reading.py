@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
 
 from featurewright import AutoFeatures, load, save
 from featurewright.auto.reading import learn_reader
@@ -83,3 +84,12 @@ def test_folds_and_methods_that_make_no_sense_are_refused(settings, message):
     X = np.random.default_rng(0).normal(size=(40, 2))
     with pytest.raises(ValueError, match=message):
         AutoFeatures(**{**SEARCH, **settings}).fit(X, X[:, 0])
+
+
+def test_numbers_for_a_classifier_and_classes_for_instances_are_refused():
+    y = np.arange(200) % 150
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    with pytest.raises(ValueError, match=r"150 different numbers in 200 rows.*pass a regressor"):
+        AutoFeatures(LogisticRegression()).fit(X, y)
+    with pytest.raises(TypeError, match=r"is the class LogisticRegression.*LogisticRegression\(\)"):
+        AutoFeatures(LogisticRegression).fit(X, y > 75)

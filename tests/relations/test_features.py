@@ -381,3 +381,10 @@ def test_refused_links() -> None:
         RelationalFeatures(twice).fit(customers, y)
     with pytest.raises(TypeError, match="X is an array"):
         RelationalFeatures([Link(orders, on="customer")]).fit(np.ones((40, 2)), y)
+
+
+def test_keys_that_never_match_are_told_of() -> None:
+    customers, orders, y = shop(n=60)
+    others = orders.with_columns(pl.col("customer") + 1_000)
+    with pytest.warns(UserWarning, match="No row of X sees a row of link 'orders': check"):
+        assert shop_features(others, budget=8).fit(customers, y).features_ == ()

@@ -189,6 +189,11 @@ def choose_estimator(estimator: Any, task: str, n_outputs: int, seed: int) -> tu
 
             model = MultiOutputRegressor(model)
         return name, model
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"estimator is the class {estimator.__name__}, but an instance is expected: pass "
+            f"{estimator.__name__}()."
+        )
     if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
         raise TypeError(
             f"estimator={estimator!r} has no fit and predict, but a scikit-learn classifier or "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -20,6 +22,8 @@ from featurewright.relations.copies import link_names, take_features, with_table
 from featurewright.relations.links import LinkKind
 from featurewright.relations.sources import Source, learn_source, read_links
 from featurewright.tables import EncodedTable, Schema
+
+_logger = logging.getLogger("featurewright")
 
 Matrix = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -158,7 +162,11 @@ class LinkSearch:
             # Keys and times that cannot be compared are refused before any work.
             table = link.table
             known = table if isinstance(table, Source) else learn_source(link, self._frame, 1)
-            known.see(self._frame, as_of, training=False)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                known.see(self._frame, as_of, training=True)
+            for warning in caught:
+                _logger.warning("%s", warning.message)
 
     def learn(self, rows: Rows | None, seed: int) -> tuple[RelationalFeatures, Matrix]:
         """Find columns from some training rows, or all; return what finds them, and theirs."""
@@ -178,9 +186,11 @@ class LinkSearch:
             random_state=seed,
             n_jobs=self._n_jobs,
         )
-        found = relational.fit_transform(
-            frame.to_native(), self._y if whole else self._y[rows], groups=groups
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # rows without matches are told of once
+            found = relational.fit_transform(
+                frame.to_native(), self._y if whole else self._y[rows], groups=groups
+            )
         return relational, _without_originals(relational, np.asarray(found))
 
     def split(

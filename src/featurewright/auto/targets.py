@@ -29,6 +29,7 @@ _MANY_ROWS = 20
 _NAMES_OF_ROWS = 0.9  # share of rows with a value of their own from which values name the rows
 _MAX_SIZE = 1e150  # of a number whose square is one
 _MAX_WHOLE_CLASSES = 10  # whole numbers with more distinct values are a quantity
+_MIN_CLASS_ROWS = 5  # of many numbers that a classifier takes for classes, on average
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +195,7 @@ def read_target(y: Any, n_rows: int, estimator: Any, task: str = "auto") -> Targ
     _refuse_constant(name, plain)
     if task == "auto":
         _refuse_numbers_as_text(name, plain)
+        _refuse_many_classes(name, estimator, plain)
     task = _settle(task, guess_task(estimator, plain), estimator, plain)
     if task == "regression":
         numbers = _numbers(y, n_rows)
@@ -213,6 +215,20 @@ def read_target(y: Any, n_rows: int, estimator: Any, task: str = "auto") -> Targ
         )
     labels = _plain(y, n_rows, classes).astype(np.int64)
     return Target(task, name, list(classes.classes), labels, classes.codes)
+
+
+def _refuse_many_classes(name: str | None, estimator: Any, y: NDArray[Any]) -> None:
+    """Refuse numbers that a classifier would take for classes of very few rows each."""
+    numbers = y.dtype.kind in "fiu" and y.ndim == 1
+    if not numbers or not isinstance(estimator, BaseEstimator) or not is_classifier(estimator):
+        return
+    n_values = len(np.unique(y))
+    if n_values > _MAX_WHOLE_CLASSES and n_values * _MIN_CLASS_ROWS > len(y):
+        raise ValueError(
+            f"The target {_quoted(name)}has {n_values:,} different numbers in {len(y):,} rows, but "
+            f"the estimator, {type(estimator).__name__}, is a classifier: pass a regressor, or "
+            'task="classification" if they are classes.'
+        )
 
 
 def _settle(asked: str, guessed: str, estimator: Any, y: NDArray[Any]) -> str:

@@ -111,6 +111,14 @@ class Source:
         # A target is known from its time on; other linked rows only before the row's time.
         now = until if self.target is None or until is None else np.nextafter(until, np.inf)
         starts, ends = self.rows.spans(keys, now)
+        if training and self.link.kind is LinkKind.TABLE and not np.any(ends > starts):
+            warnings.warn(
+                f"No row of X sees a row of link {self.link.title!r}: check that the keys are "
+                "written alike in both tables, and that times of linked rows are before those of "
+                "the rows.",
+                UserWarning,
+                stacklevel=2,
+            )
         own = self.rows.place if training and self.is_group else None
         return SeenRows(keys, starts, ends, until, own)
 
