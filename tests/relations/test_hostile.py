@@ -143,7 +143,8 @@ def test_times_as_text_and_numbers() -> None:
 
 def test_empty_tables() -> None:
     customers, orders, y = shop()
-    empty = shop_features(orders[:0]).fit(customers, y)
+    with pytest.warns(UserWarning, match="No row of X sees a row of link 'orders'"):
+        empty = shop_features(orders[:0]).fit(customers, y)
     assert not empty.features_
     model = shop_features(orders, keep_missing=True).fit(customers, y)
     values = model.transform(customers, links={"orders": orders[:0]})

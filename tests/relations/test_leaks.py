@@ -27,7 +27,8 @@ def test_a_column_that_is_the_future() -> None:
     for when in (10.0, 10.001, 50.0):
         known = pl.DataFrame({"key": np.arange(n), "date": days(np.full(n, when)), "value": y})
         link = Link(known, on="key", time="date")
-        model = RelationalFeatures([link], as_of="now", random_state=0).fit(rows, y)
+        with pytest.warns(UserWarning, match="No row of X sees a row"):
+            model = RelationalFeatures([link], as_of="now", random_state=0).fit(rows, y)
         assert not model.features_
     known = known.with_columns(date=pl.Series(days(np.full(n, 9.999))))
     link = Link(known, on="key", time="date")
