@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+import dask
 import pytest
 from distributed import Client, LocalCluster
 
@@ -28,3 +29,10 @@ def threads():
         Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+@pytest.fixture
+def in_this_thread():
+    """Dask computes in the thread of the test, without a cluster."""
+    with dask.config.set(scheduler="synchronous"):
+        yield

@@ -32,10 +32,7 @@ from featurewright.distributed.rows import Partitions
 N = 3_000
 
 
-@pytest.fixture(autouse=True)
-def _in_this_thread():
-    with dask.config.set(scheduler="synchronous"):
-        yield
+pytestmark = pytest.mark.usefixtures("in_this_thread")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -22,10 +21,7 @@ from featurewright.distributed.statistics import count_levels, find_quantiles
 N = 2_000
 
 
-@pytest.fixture(autouse=True)
-def _in_this_thread():
-    with dask.config.set(scheduler="synchronous"):
-        yield
+pytestmark = pytest.mark.usefixtures("in_this_thread")
 
 
 class Plain:
