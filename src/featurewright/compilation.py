@@ -21,6 +21,7 @@ from featurewright.estimators.progress import progress
 from featurewright.expressions import Column, Real
 from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
 from featurewright.paths import ForestPathEncoder
+from featurewright.recursive import RecursiveSelectiveTransformer
 from featurewright.relations.aggregates import AGGREGATES, LinkFeature, LinkValues, SeenRows
 from featurewright.relations.keys import KeyColumn, learn_keys
 from featurewright.relations.linked import Times, sort_rows
@@ -109,6 +110,7 @@ def _steps() -> list[Callable[[], Any]]:
         *(encode(missing) for missing in ("random", "spread")),
         encode("random", n_hash=16),
         encode("random", depth_weights=0.5),
+        lambda: RecursiveSelectiveTransformer(random_state=0).fit(X, classes).transform(X),
         lambda: _aggregate(X),
     ]
 

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import dgemm
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from featurewright.engine.products import affine
 from featurewright.engine.threads import one_blas_thread
 from featurewright.estimators.base import center_and_scale, in_units, plain_weights
 from featurewright.estimators.parameters import (
@@ -630,26 +630,24 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
         width = self._joined.shape[1] // len(self._seeds)
         part = slice(first * width, last * width)
         matrix, offset = self._joined[:, part], self._offset[part]
-        blocks = _affine(columns, matrix, offset)
+        blocks = _transformed(columns, matrix, offset, self.n_jobs)
         # A missing number makes every component of its row so, one that is too large some of them.
         broken = np.flatnonzero(~np.isfinite(blocks @ np.ones(blocks.shape[1])))
         if broken.size:
             check_range(columns[broken])
-            blocks[broken] = _affine(filled(columns[broken], self._inputs.fill), matrix, offset)
+            blocks[broken] = _transformed(
+                filled(columns[broken], self._inputs.fill), matrix, offset, self.n_jobs
+            )
         return blocks
 
 
-def _affine(columns: Any, matrix: Matrix, offset: Matrix) -> Matrix:
-    """Return columns @ matrix + offset; the sum costs next to nothing inside the product."""
+def _transformed(columns: Any, matrix: Matrix, offset: Matrix, n_jobs: int | None) -> Matrix:
+    """Return columns @ matrix + offset."""
     if is_sparse(columns):
         product: Matrix = columns @ matrix
         product += offset
         return product
-    blocks = np.empty((len(columns), len(offset)))
-    blocks[:] = offset
-    # In the order of Fortran, the product of the transposed matrices is written in place.
-    dgemm(1.0, matrix.T, columns.T, beta=1.0, c=blocks.T, overwrite_c=1)
-    return blocks
+    return affine(columns, matrix, offset, n_jobs)
 
 
 def deal_folds(codes: npt.NDArray[Any], n_folds: int, seed: int) -> list[Part]:

@@ -88,25 +88,29 @@ _SOURCES = _fingerprint()
 class Kernel:
     """A compiled function: whole and cached on disk for Python, inline code for other kernels."""
 
-    def __init__(self, function: Callable[..., Any], *, inline: bool | None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, inline: bool | None, in_order: bool = False
+    ) -> None:
         self.function = function
         vars(function)["never_inline"] = inline is False  # read by `inline_compiler`
         function.__qualname__ = f"{function.__qualname__}_{_SOURCES}"
         update_wrapper(self, function)
         self._inline = bool(inline)
+        self._options = {"fastmath": False} if in_order else {}
 
     # Python calls a dozen of the kernels, so that most have no code of their own.
     @cached_property
     def whole(self) -> Any:
         """What Python calls."""
-        dispatcher = numba.njit(**_WHOLE_OPTIONS)(self.function)
+        dispatcher = numba.njit(**(_WHOLE_OPTIONS | self._options))(self.function)
         dispatcher._cache = _CACHE(self.function)
         return dispatcher
 
     @cached_property
     def part(self) -> Any:
         """What other kernels call."""
-        return numba.njit(forceinline=self._inline, **_PART_OPTIONS)(self.function)
+        options = _PART_OPTIONS | self._options
+        return numba.njit(forceinline=self._inline, **options)(self.function)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run it, compiled or loaded for such arguments; named tuples are passed by address."""
@@ -137,7 +141,7 @@ class PythonKernel:
 
     is_cached = is_ready = True
 
-    def __init__(self, function: Callable[..., Any], *, inline: bool | None) -> None:
+    def __init__(self, function: Callable[..., Any], **_: Any) -> None:
         self.function = function
         update_wrapper(self, function)
 
@@ -162,7 +166,12 @@ def type_of_shared(value: Shared, context: Any) -> Any:
     return value.kind
 
 
-def kernel(function: Callable[..., Any] | None = None, *, inline: bool | None = None) -> Any:
+def kernel(
+    function: Callable[..., Any] | None = None,
+    *,
+    inline: bool | None = None,
+    in_order: bool = False,
+) -> Any:
     """Compile a function that runs without the interpreter lock and is cached on disk.
 
     Parameters
@@ -172,10 +181,13 @@ def kernel(function: Callable[..., Any] | None = None, *, inline: bool | None = 
     inline : bool or None
         Whether to inline the function into its callers, whatever its size: always, never (a large
         one that several call is then compiled once), or as the compiler thinks best.
+    in_order : bool
+        Whether to round after every operation and add up in the order that is written, as every
+        processor can; the default is faster, and for sums that are exact in any order.
     """
 
     def compile_it(function: Callable[..., Any]) -> Any:
-        return (PythonKernel if RUNS_PYTHON else Kernel)(function, inline=inline)
+        return (PythonKernel if RUNS_PYTHON else Kernel)(function, inline=inline, in_order=in_order)
 
     return compile_it if function is None else compile_it(function)
 
