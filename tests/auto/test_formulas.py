@@ -171,7 +171,8 @@ def test_no_formula_is_another_one_times_a_number():
 def test_a_number_inside_is_found():
     target = np.abs(X[:, 0] - 2 * X[:, 1]) + 0.05 * RNG.normal(size=600)
     # A linear model makes the same of this bend as of ``abs(a - 2 * b)``.
-    assert order(["abs(a - b)", "b * c"], target, wanted=1)[0].startswith("max(b - 0.5 * a, ")
+    found = order(["abs(a - b)", "b * c"], target, wanted=1)[0]
+    assert found.startswith(("max(b - 0.5 * a, ", "min(b - 0.5 * a, "))
     target = X[:, 2] / (X[:, 1] ** 2 + 1.0) + 0.02 * RNG.normal(size=600)
     assert order(["abs(a)", "b * c"], target, wanted=1)[0].startswith("c / (square(b) + ")
 

@@ -13,6 +13,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from tests.export.test_sql_links import check, check_dialects
 from tests.relations.test_features import days, shop
 from tests.relations.test_files import reload
@@ -248,7 +249,7 @@ def test_pickle_clone_and_pipeline() -> None:
     np.testing.assert_array_equal(again.predict(customers), auto.predict(customers))
     unfitted = clone(auto)
     assert unfitted.links[0] is auto.links[0]
-    model = make_pipeline(with_orders(orders), LogisticRegression(max_iter=2000))
+    model = make_pipeline(with_orders(orders), StandardScaler(), LogisticRegression())
     assert model.fit(customers[:300], y[:300]).score(customers[300:], y[300:]) > 0.85
     short = with_orders(orders, feature_names="short", cv=2).fit(customers, y)
     assert any("orders.amount" in name for name in short.feature_mapping_.values())

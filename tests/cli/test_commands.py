@@ -88,11 +88,10 @@ def test_python_tells_what_the_command_line_tells(work, call):
     """The text is the same but for how to change things, and for how lines are broken."""
     model = featurewright.load(work.model)
     shown = call("inspect", work.model).stdout + work.result.stdout
-    told, known = (
-        {word.strip(".,;") for word in text.split()} for text in (model.summary(), shown)
-    )
+    unbroken = "".join(shown.split())  # tables break a long formula inside a word
+    told = {word.strip(".,;") for word in model.summary().split()}
     hints = {word for word in told if "limit(" in word or "task=" in word}
-    assert told - known - hints <= {"gives", "a", "model", "with"}
+    assert not {word for word in told - hints if word not in unbroken}
     assert "a * b" in model.summary()
     assert "How many formulas" in model.summary()
 

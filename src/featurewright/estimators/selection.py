@@ -6,12 +6,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
 Matrix = NDArray[np.float64]
 
 MAX_CORRELATION = 0.98
 _MIN_OWN_SHARE = 0.05  # of a column's length, that those taken before do not explain
 _MAX_ROWS = 5_000  # rows on which columns are compared, about
+# Processors round sums differently. Shares of a target are compared by these decimals, so that
+# columns that explain the same are equal everywhere, and the first one is taken.
+_COMPARED_DECIMALS = 9
+_MIN_AXIS = 1e-7  # length of a column's own part, below which it is a combination of others
 
 
 def indicator_target(y: NDArray[Any], kind: str) -> Matrix:
@@ -70,7 +75,7 @@ class Pursuit:
     """
 
     def __init__(self, base: Matrix, target: Matrix) -> None:
-        self._axes, _ = np.linalg.qr(_varied(normalized(base)))
+        self._axes = _orthonormal_basis(normalized(base))
         rest = target - target.mean(axis=0)
         length = np.sqrt((rest**2).sum(axis=0))
         rest = rest / np.where(length > 0, length, 1.0)
@@ -93,7 +98,8 @@ class Pursuit:
         squares = 1.0 - ((self._axes.T @ scaled) ** 2).sum(axis=0)
         enough = squares > _MIN_OWN_SHARE**2
         gains = ((scaled.T @ self.rest) ** 2).sum(axis=1)
-        return np.where(enough, gains / np.where(enough, squares, 1.0), -1.0) / self.rest.shape[1]
+        shares = gains / np.where(enough, squares, 1.0) / self.rest.shape[1]
+        return np.where(enough, _comparable(shares), -1.0)
 
     def take(self, own: Matrix) -> tuple[Matrix, Matrix]:
         """Take a column, given its own part; return the direction it adds, and what that explains.
@@ -166,7 +172,8 @@ class PoolGains:
         """Return the share of the target that each column explains now; -1 if it adds nothing."""
         self._open &= self._squares > _MIN_OWN_SHARE**2
         gains = (self._products**2).sum(axis=1) / self._products.shape[1]
-        return np.where(self._open, gains / np.where(self._open, self._squares, 1.0), -1.0)
+        shares = gains / np.where(self._open, self._squares, 1.0)
+        return np.where(self._open, _comparable(shares), -1.0)
 
     def remove(self, axis: Matrix, product: Matrix) -> None:
         """Remove a direction that the pursuit has taken; the parameters are what it returned.
@@ -187,11 +194,23 @@ def left_over(columns: Matrix, target: Matrix) -> Matrix:
     centred = target - target.mean(axis=0)
     spread = np.sqrt((centred**2).mean(axis=0))
     centred /= np.where(spread > 0, spread, 1.0)
-    basis, _ = np.linalg.qr(_varied(normalized(columns)))
+    basis = _orthonormal_basis(normalized(columns))
     return np.asarray(centred - basis @ (basis.T @ centred))
 
 
-def _varied(columns: Matrix) -> Matrix:
-    """Return the columns that are not constant, at most half as many as rows."""
-    varied = columns[:, np.abs(columns).sum(axis=0) > 0]
-    return varied[:, : max(1, len(columns) // 2)]
+def _comparable(shares: Matrix) -> Matrix:
+    """Return shares of a target without the digits that differ between processors."""
+    return np.round(shares, _COMPARED_DECIMALS)
+
+
+def _orthonormal_basis(columns: Matrix) -> Matrix:
+    """Return an orthonormal basis of what the first columns span, as many as half of the rows.
+
+    A column that is a combination of others has a direction of rounding errors alone, another one
+    on each processor; with pivoting these come last and are left out.
+    """
+    varied = columns[:, np.abs(columns).sum(axis=0) > 0][:, : max(1, len(columns) // 2)]
+    if not varied.shape[1]:
+        return np.empty((len(columns), 0))
+    basis, triangle, _ = qr(varied, mode="economic", pivoting=True, check_finite=False)
+    return np.asarray(basis[:, np.abs(np.diag(triangle)) > _MIN_AXIS])
