@@ -127,16 +127,19 @@ class Leaderboard:
     def finished(self) -> list[Candidate]:
         """Return the candidates that may be chosen: they have been scored on all folds.
 
-        Where the formulas of all methods are in one order, those of one method are not chosen.
+        Where the formulas of all methods are in one order, those of one method are not chosen,
+        unless time ran out before that order was scored on the last fold.
         """
-        n_folds = self.n_folds
-        all_formulas = any(block.order is Order.JOINT for c in self.scores for block in c.blocks)
-        return [
+        scored = [
             candidate
             for candidate, found in self.scores.items()
-            if candidate != ORIGINAL
-            and len(found) == n_folds
-            and not (all_formulas and any(b.order is Order.RESIDUAL for b in candidate.blocks))
+            if candidate != ORIGINAL and len(found) == self.n_folds
+        ]
+        all_formulas = any(block.order is Order.JOINT for c in scored for block in c.blocks)
+        return [
+            candidate
+            for candidate in scored
+            if not (all_formulas and any(b.order is Order.RESIDUAL for b in candidate.blocks))
         ]
 
     def gains(self, candidate: Candidate) -> NDArray[np.float64]:

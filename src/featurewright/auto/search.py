@@ -402,7 +402,9 @@ class Search:
         sizes = self._sizes(FORMULAS)
         is_known = fold.space.knows_order(self.joined, sizes)
         expected = self._costs.method_seconds(label, 1) or self._costs.base
-        if not is_known and not self._has_time(expected):
+        # A method for which there was no time in this fold may be one that the order would need.
+        able = is_known or all(fold.space.has(method) for method in self.joined)
+        if not able or not (is_known or self._has_time(expected)):
             return
         record = self.leaderboard.records.setdefault(label, Record())
         with Attempt("The order of all formulas") as attempt:

@@ -419,6 +419,10 @@ class Workspace:
         """Return the number of columns a block has here, where there may be fewer than asked."""
         return min(block.size, len(self._pools[_pool_of(block)].order))
 
+    def has(self, pool: str) -> bool:
+        """Whether the columns of a method are kept."""
+        return pool in self._pools
+
     def part(self, pool: str) -> Part:
         """Return all columns that a method constructed."""
         return self._pools[pool].train.part
