@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
@@ -40,3 +42,16 @@ def test_every_method_is_fitted():
 def test_names_that_are_unknown_are_refused():
     with pytest.raises(ValueError, match=r"'forest' is no published method; use one of 'monte_"):
         published("forest")
+
+
+def test_every_method_names_its_paper():
+    """The page lists what the table of the program says, and the papers are those to cite."""
+    root = Path(__file__).parents[1]
+    page = (root / "docs" / "understand" / "constructive.md").read_text("utf-8").replace("*", "")
+    cited = " ".join((root / "CITATION.cff").read_text("utf-8").split())
+    rows = [line for line in page.splitlines() if line.startswith('| "')]
+    for name, publication in PUBLISHED.items():
+        (row,) = [line for line in rows if f'"{name}"' in line]
+        assert publication.paper in row
+        assert any(title in cited for title in publication.paper.split(", "))
+        assert publication.paper in " ".join(str(published.__doc__).split())

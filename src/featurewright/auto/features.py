@@ -41,7 +41,7 @@ from featurewright.auto.screening import MAX_COLUMNS, screen, screening_rows, wi
 from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize, unexpected
 from featurewright.auto.targets import TASKS, known_rows, read_target, take_rows
-from featurewright.auto.text import as_text, result_blocks
+from featurewright.auto.text import as_text, result_blocks, told
 from featurewright.auto.time_folds import N_FOLDS, check_as_of, row_times, split_by_time
 from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, Workspace
@@ -417,7 +417,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 seed=seed,
                 effort=effort,
                 clock=clock,
-                listen=self._notify,
+                listen=self._hear,
                 skips_slow=isinstance(self.methods, str) and self.methods not in METHODS,
             )
             return self._run(_with_and_without(make, methods, links), name, links), known
@@ -468,7 +468,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 stacklevel=4,
             )
         self._tell(unexpected(self))
-        self._notify(
+        self._hear(
             {
                 "method": self.best_method_,
                 "stage": "done",
@@ -476,6 +476,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 "best_method": self.best_method_,
                 "best_score": self.score_,
                 "baseline": self.baseline_score_,
+                "n_folds": len(self.gain_per_fold_),
+                "n_rows": len(problem.y),
             }
         )
         return problem
@@ -572,22 +574,18 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         for sentence in sentences:
             _logger.warning("%s", sentence)
 
+    def _hear(self, event: dict[str, Any]) -> None:
+        """Pass on what a search says, with the name of the scorer."""
+        self._notify({**event, "scoring": self.scoring_})
+
     def _notify(self, event: dict[str, Any]) -> None:
         """Log what was tried where `verbose` asks for it; a subclass may show it instead.
 
-        The dict has method, stage, seconds, best_method, best_score and baseline.
+        The dict has method, stage, seconds, best_method, best_score, baseline, the numbers of folds
+        and training rows that these scores are of (n_folds, n_rows), and scoring.
         """
         if self.verbose:
-            _logger.warning(
-                "%.1f s, %s, %s: best so far %s, %s %.4f (original columns %.4f)",
-                event["seconds"],
-                event["method"],
-                event["stage"],
-                event["best_method"],
-                self.scoring_,
-                event["best_score"],
-                event["baseline"],
-            )
+            _logger.warning("%.1f s, %s", event["seconds"], told(event))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the training rows, which are no part of a model."""

@@ -81,7 +81,7 @@ class Search:
         The time, and its limit where there is one.
     listen : callable
         Called with a dict whenever something was tried: method, stage, seconds, best_method,
-        best_score and baseline.
+        best_score, baseline, and the folds and training rows these are means of.
     skips_slow : bool
         Whether methods that are slow for the effort are left out.
     links : LinkSearch or None
@@ -180,7 +180,8 @@ class Search:
         self._confirm()
         self._compare_on_parts()
         self._check_with_more_rows()
-        self._report(self.leaderboard.decide()[0].label, "fitting on all rows")
+        first, label = self.leaderboard.n_choosing_folds, self.leaderboard.decide()[0].label
+        self._report(label, "fitting on all rows", first)
 
     def _has_time(self, seconds: float) -> bool:
         """Whether there is time for something and for the last fit; if not, notes that."""
@@ -531,12 +532,13 @@ class Search:
             return self.leaderboard.mean_gain(candidate)
         return 0.0
 
-    def _report(self, method: str, stage: str) -> None:
-        """Report to the listener what was tried and the best so far."""
-        best = self.leaderboard.best(self.leaderboard.finished())
+    def _report(self, method: str, stage: str, first: int = 0) -> None:
+        """Report to the listener what was tried and the best so far, in folds from a first on."""
+        board = self.leaderboard
+        best = board.best(board.finished())
         if best is not None:
             self._costs.expect(best)
-        self._listen(self.leaderboard.event(method, stage, self.clock.spent))
+        self._listen(board.event(method, stage, self.clock.spent, self._n_fold_rows, first))
 
     # What was found ------------------------------------------------------------------------------
 
@@ -679,7 +681,7 @@ class Search:
             for candidate, score in zip(finalists, scores, strict=True):
                 board.add(candidate.label, candidate, number, score)
             board.records[label].seconds += self.clock.now() - started
-            self._report(label, f"further fold {number + 1 - n_first}")
+            self._report(label, f"further fold {number + 1 - n_first}", n_first)
         if board.n_folds >= n_first + 2:
             board.n_choosing_folds = n_first
 
@@ -795,5 +797,4 @@ class Search:
 
 
 def _alone(block: Block) -> Candidate:
-    """Return the candidate of one block."""
     return Candidate((block,))

@@ -288,6 +288,8 @@ def watching(console: Console, seconds: float | None, *, quiet: bool) -> Iterato
             warnings.simplefilter("ignore")
             yield lambda event: None
         return
+    from featurewright.auto.text import told
+
     with _notices(console), warnings.catch_warnings():
         # What went wrong with a method is among the results.
         warnings.simplefilter("ignore")
@@ -307,6 +309,8 @@ _LAST_STAGES = ("fitting on all rows", "done")
 
 def _line_by_line(console: Console) -> Listener:
     """Print a line for each fold and whenever something better was found."""
+    from featurewright.auto.text import told
+
     best = ""
 
     def listen(event: dict[str, Any]) -> None:
@@ -318,19 +322,6 @@ def _line_by_line(console: Console) -> Listener:
         best = event["best_method"]
 
     return listen
-
-
-def told(event: dict[str, Any]) -> str:
-    """Say what was tried and what is best so far."""
-    best, baseline = event["best_method"], f"{event['baseline']:.3f}"
-    if event["stage"] == "done":
-        return f"finished; chosen: {'the original columns' if best == 'original' else best}"
-    found = (
-        f"nothing better yet than the original columns ({baseline})"
-        if best == "original"
-        else f"best so far: {best} {event['best_score']:.3f}, original {baseline}"
-    )
-    return f"{event['method']}, {event['stage']}; {found}"
 
 
 @contextmanager
