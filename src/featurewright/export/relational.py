@@ -443,11 +443,12 @@ class LinkedQuery:
                 none = f"CASE WHEN {u} IS NULL THEN 1 ELSE 0 END"
                 extra.append(f"ROW_NUMBER() OVER ({part}, {none} ORDER BY {u}) AS r{k}")
                 extra.append(f"COUNT({u}) OVER ({part}) AS n{k}")
-            if feature.level is None:
+            if feature.domain is Domain.REAL:
                 results.append(_parse(_aggregated(feature, k)))
-            else:
-                assert isinstance(feature.value, Column)
-                results.append(_is_level(feature, k, self._labels[feature.value.index]))
+                continue
+            assert isinstance(feature.value, Column)
+            write = _label_code if feature.domain is Domain.CATEGORY else _is_level
+            results.append(write(feature, k, self._labels[feature.value.index]))
         return values, extra, results
 
     def _counted(self, feature: LinkFeature, k: int) -> list[Sql]:
@@ -600,7 +601,7 @@ def _counted_labels(features: Iterable[LinkFeature], schema: Schema) -> dict[int
     """Return the levels of the columns whose labels are counted or compared."""
     found = {}
     for feature in features:
-        labels = feature.aggregate == "distinct" or feature.level is not None
+        labels = feature.aggregate == "distinct" or feature.domain is not Domain.REAL
         if labels and isinstance(feature.value, Column):
             at = feature.value.index
             if schema.levels[at] is not None:
@@ -638,18 +639,36 @@ def _is_level(feature: LinkFeature, k: int, levels: Sequence[Any]) -> Sql:
     branches = [(before, number(0.0))] if code else []
     branches.append((exp.EQ(this=label.copy(), expression=_label_text(levels[code])), number(1.0)))
     known = exp.Not(this=exp.Is(this=label, expression=exp.null()))
-    rank = case(*branches, (known, number(2.0)))
-    if feature.aggregate == "mode":
-        # Of equally frequent labels that of the least rank has the most.
-        times = exp.Mul(this=exp.column(f"n{k}"), expression=number(3.0))
-        among = exp.Sub(this=times.copy(), expression=rank)
-        found = exp.Sub(this=exp.Max(this=times), expression=exp.Max(this=among))
-    else:
-        at_end = exp.EQ(this=exp.column("t"), expression=exp.column(f"e{k}"))
-        found = exp.Max(this=case((at_end, rank)))
+    found = _picked(feature, k, case(*branches, (known, number(2.0))), 3)
     is_one = exp.EQ(this=found.copy(), expression=number(1.0))
     defined = exp.Not(this=exp.Is(this=exp.Paren(this=found), expression=exp.null()))
     return case((is_one, number(1.0)), (defined, number(0.0)))
+
+
+def _label_code(feature: LinkFeature, k: int, levels: Sequence[Any]) -> Sql:
+    """Write the code of the level that an aggregate gives; NULL if the fit did not see it."""
+    exp = sqlglot()
+    label = exp.column(f"u{k}")
+    branches = [
+        (exp.EQ(this=label.copy(), expression=_label_text(level)), number(float(code)))
+        for code, level in enumerate(levels)
+    ]
+    known = exp.Not(this=exp.Is(this=label, expression=exp.null()))
+    unseen = float(len(levels))
+    found = _picked(feature, k, case(*branches, (known, number(unseen))), len(levels) + 1)
+    return case((exp.LT(this=found.copy(), expression=number(unseen)), found))
+
+
+def _picked(feature: LinkFeature, k: int, rank: Sql, n_ranks: int) -> Sql:
+    """Write the rank of the level that an aggregate gives, of so many; NULL where there is none."""
+    exp = sqlglot()
+    if feature.aggregate == "mode":
+        # Of equally frequent labels that of the least rank has the most.
+        times = exp.Mul(this=exp.column(f"n{k}"), expression=number(float(n_ranks)))
+        among = exp.Sub(this=times.copy(), expression=rank)
+        return exp.Paren(this=exp.Sub(this=exp.Max(this=times), expression=exp.Max(this=among)))
+    at_end = exp.EQ(this=exp.column("t"), expression=exp.column(f"e{k}"))
+    return exp.Max(this=case((at_end, rank)))
 
 
 def _empty_is(feature: LinkFeature, value: str) -> str:

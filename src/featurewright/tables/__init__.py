@@ -10,6 +10,7 @@ from featurewright.tables.read import (
     with_known_levels,
 )
 from featurewright.tables.schema import (
+    MAX_CODES,
     MAX_LABEL,
     EncodedTable,
     Schema,
@@ -33,6 +34,7 @@ from featurewright.tables.targets import (
 
 __all__ = [
     "FLOAT_MAX",
+    "MAX_CODES",
     "MAX_LABEL",
     "ClassTarget",
     "EncodedTable",
