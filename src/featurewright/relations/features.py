@@ -21,10 +21,7 @@ from featurewright.estimators.parameters import (
     documented,
     flag,
     keep_arguments,
-    number,
-    one_of,
     whole,
-    whole_number,
 )
 from featurewright.estimators.selection import indicator_target, left_over, pursue
 from featurewright.estimators.shared_parameters import OUTPUT, RANDOM_STATE, RUNNING
@@ -36,6 +33,12 @@ from featurewright.relations.aggregates import (
     SeenRows,
     Window,
 )
+from featurewright.relations.checks import (
+    check_aggregates,
+    check_as_of,
+    check_windows,
+    make_window,
+)
 from featurewright.relations.keys import KeyTable, Numbers, read_keys
 from featurewright.relations.linked import (
     TableLayout,
@@ -43,7 +46,14 @@ from featurewright.relations.linked import (
     learn_layout,
     read_times,
 )
-from featurewright.relations.links import LinkKind, all_links, check_links, names_of_rows
+from featurewright.relations.links import (
+    LinkKind,
+    all_links,
+    check_links,
+    links_in_memory,
+    names_of_rows,
+    tables_in_memory,
+)
 from featurewright.relations.search import (
     auto_windows,
     base_candidates,
@@ -94,48 +104,6 @@ class _Found:
     feature: LinkFeature
     source: int
     worth: float
-
-
-def _check_as_of(name: str, value: Any) -> None:
-    """Check the name of a column of times."""
-    if value is not None and not isinstance(value, str):
-        raise ValueError(f"{name}={value!r} must be the name of a column of X, or None.")
-
-
-def _check_aggregates(name: str, value: Any) -> None:
-    """Check which aggregates are tried."""
-    if isinstance(value, str):
-        one_of(name, value, ("all",))
-        return
-    if not isinstance(value, list | tuple) or not value:
-        raise ValueError(
-            f"{name}={value!r} must be 'all' or a list of aggregates, such as ['mean', 'count']."
-        )
-    for aggregate in value:
-        one_of(name, aggregate, tuple(AGGREGATES))
-
-
-def _check_windows(name: str, value: Any) -> None:
-    """Check windows: "auto", None, or a list of days and of texts such as "10 rows"."""
-    if value is None or (isinstance(value, str) and value == "auto"):
-        return
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise ValueError(
-            f"{name}={value!r} must be 'auto', None, or a list of days and numbers of rows, such "
-            "as [30, 90, '10 rows']."
-        )
-    for window in value:
-        _window(window, has_dates=True)
-
-
-def _window(value: Any, *, has_dates: bool) -> Window:
-    """Return a window that a user wrote."""
-    if isinstance(value, str):
-        count, _, unit = value.partition(" ")
-        if not count.isdigit() or unit not in ("row", "rows"):
-            raise ValueError(f"windows holds {value!r}, but a text must be such as '10 rows'.")
-        return Window(None, whole_number("windows", int(count), 1), has_dates)
-    return Window(number("windows", value, above=0.0), None, has_dates)
 
 
 @documented()
@@ -204,12 +172,12 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             The column of the table with the time at which each row is predicted. Needed where a
             linked table has times.
             """,
-            _check_as_of,
+            check_as_of,
         ),
         "aggregates": Parameter(
             '"all" or list of str',
             f"Computed of linked rows: {', '.join(AGGREGATES)}; labels are compared.",
-            _check_aggregates,
+            check_aggregates,
         ),
         "windows": Parameter(
             '"auto", list or None',
@@ -218,7 +186,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             number), and texts such as "10 rows". "auto" tries 7, 30, 90 and 365 days and the last 3
             and 10 rows.
             """,
-            _check_windows,
+            check_windows,
         ),
         "conditions": Parameter(
             "bool",
@@ -373,6 +341,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         frame, base = self._read_again(X)
         tables = self._check_tables(links)
+        used = [self._sources[at].link for at in self._sources_used()]
+        tables = tables_in_memory(used, X, tables)
         values = [base[:, self._shown]]
         if self.features_:
             values.append(self._compute_features(frame, tables))
@@ -483,7 +453,12 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         seen: dict[int, SeenRows] = {}
         if frame is not None:
             self._sources = learn_sources(
-                self.links, frame, target, columns, as_of=self.as_of, max_order=self.max_order
+                links_in_memory(self.links, X),
+                frame,
+                target,
+                columns,
+                as_of=self.as_of,
+                max_order=self.max_order,
             )
             seen = {
                 at: source.see(frame, self.as_of, training=True)
@@ -506,6 +481,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         self._fill = np.zeros(matrix.shape[1])
         self._fill[~holes] = np.nanmedian(matrix[:, ~holes], axis=0)
         self._keep_statistics()
+        self._sources = [source.told(self.links) for source in self._sources]
         return self._finish(matrix)
 
     def _keep_statistics(self) -> None:
@@ -662,7 +638,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             return []
         if isinstance(self.windows, str):
             return auto_windows(linked, past)
-        return [_window(window, has_dates=linked.has_dates) for window in self.windows]
+        return [make_window(window, has_dates=linked.has_dates) for window in self.windows]
 
     # Computing ----------------------------------------------------------------------------------
 
