@@ -16,10 +16,17 @@ from numpy.typing import NDArray
 from featurewright.auto.parts import KINDS, Part
 from featurewright.auto.plan import EFFORTS, Effort
 from featurewright.auto.workspace import Problem
+from featurewright.estimators.collections import is_collection
 from featurewright.expressions import Domain
 from featurewright.relations import Link, RelationalFeatures
-from featurewright.relations.copies import link_names, take_features, with_tables
-from featurewright.relations.links import LinkKind
+from featurewright.relations.copies import link_names, take_features, told, with_tables
+from featurewright.relations.links import (
+    LinkKind,
+    all_links,
+    links_in_memory,
+    links_with_tables,
+    tables_in_memory,
+)
 from featurewright.relations.sources import Source, learn_source, read_links
 from featurewright.tables import EncodedTable, Schema
 
@@ -157,6 +164,8 @@ class LinkSearch:
         self._as_of, self._y, self._groups = as_of, y, groups
         self._task = "regression" if task == "regression" else "classification"
         self._effort, self._n_jobs, self._stores = effort, n_jobs, store_links
+        self._given = links
+        links = links_in_memory(links, X)
         self._links = read_links(links, self._frame, as_of=as_of, max_order=_MAX_ORDER)
         for link in self._links:
             # Keys and times that cannot be compared are refused before any work.
@@ -228,6 +237,8 @@ class LinkSearch:
         if not names:
             return extended, None
         own = extended.table.schema.names[-len(names) :]
+        if any(is_collection(link.table) for link in all_links(self._given)):
+            relational = told(relational, self._given)
         return extended, LinkedColumns(relational, np.arange(len(names)), own)
 
 
@@ -317,9 +328,9 @@ def training_rows(model: Any, problem: Problem, X: Any, links: Mapping[str, Any]
     """
     if getattr(model, "linked_", None) is None:
         return problem
-    tables = links or {}
+    tables = tables_in_memory(model.links, X, links or {})
     search = LinkSearch(
-        [replace(link, table=tables.get(link.title, link.table)) for link in model.links],
+        links_with_tables(model.links, tables),
         model.as_of,
         X,
         problem.y,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 from uuid import uuid4
+from warnings import catch_warnings, simplefilter
 
 import dask
 import dask.array as da
@@ -14,7 +15,17 @@ from dask.dataframe.utils import make_meta, meta_nonempty
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.distributed.fitting import fit
+from featurewright.distributed.linked import (
+    beside,
+    is_lazy,
+    lazy_titles,
+    used_links,
+    without_collections,
+)
 from featurewright.distributed.output_names import output_names
+from featurewright.distributed.rows import delayed_parts
+from featurewright.relations import Link
+from featurewright.relations.links import all_links
 from featurewright.tables import is_sparse
 
 __all__ = ["apply", "fit"]
@@ -39,6 +50,10 @@ def apply(model: Any, method: str, X: Any, **named: Any) -> Any:
         Further arguments of the method.
     """
     check_is_fitted(model)
+    tables = named.get("links") or {}
+    links = used_links(model) if isinstance(X, dd.DataFrame) else []
+    if lazy_titles(links, tables):
+        return _over_linked_partitions(model, method, X, links, tables)
     # One copy for each worker, not one for each partition.
     sent = dask.delayed(model, name=f"{type(model).__name__}-{uuid4().hex}", traverse=False)
     if isinstance(X, da.Array):
@@ -62,6 +77,46 @@ def _over_partitions(model: Any, sent: Any, method: str, X: dd.DataFrame, named:
         return da.map_blocks(_same, blocks, dtype=found.dtype, meta=found[:0])
     meta = _framed(model, method, found, example).iloc[:0]
     return X.map_partitions(_compute_frame, sent, method, named, meta, meta=meta)
+
+
+def _over_linked_partitions(
+    model: Any, method: str, X: dd.DataFrame, links: list[Link], tables: Any
+) -> Any:
+    """Compute a method for each partition of a data frame, with the linked rows that it sees."""
+    lazy = {link.title: tables.get(link.title, link.table) for link in all_links(links)}
+    lazy = {title: table for title, table in lazy.items() if is_lazy(table)}
+    told = without_collections(model)
+    known = {title: table for title, table in tables.items() if title not in lazy}
+    example = meta_nonempty(make_meta(X))
+    linked = {title: meta_nonempty(make_meta(table)) for title, table in lazy.items()}
+    with catch_warnings():
+        simplefilter("ignore", UserWarning)  # made-up rows have no links
+        found = _values(told, method, example, {"links": {**known, **linked}})
+    if is_sparse(found):
+        raise TypeError(f"{method} with linked collections gives sparse rows, which is not done.")
+    meta = _framed(model, method, found, example).iloc[:0]
+    name = f"{type(model).__name__}-{uuid4().hex}"
+    sent = dask.delayed((told, known), name=name, traverse=False)
+    parts = delayed_parts(X)
+    compute = dask.delayed(_compute_linked, traverse=False)
+    seen = beside(links, parts, tables)
+    computed = [
+        compute(part, sent, method, list(seen), meta, *own)
+        for part, *own in zip(parts, *seen.values(), strict=True)
+    ]
+    divisions = X.divisions if len(computed) == X.npartitions else None
+    return dd.from_delayed(computed, meta=meta, divisions=divisions, verify_meta=False)
+
+
+def _compute_linked(
+    rows: Any, sent: Any, method: str, titles: list[str], empty: Any, *linked: Any
+) -> Any:
+    """Compute a method for one partition with its linked rows."""
+    model, tables = sent
+    if not len(rows):
+        return empty.set_axis(rows.index, axis=0)
+    named = {"links": {**tables, **dict(zip(titles, linked, strict=True))}}
+    return _framed(model, method, _values(model, method, rows, named), rows)
 
 
 def _over_blocks(model: Any, sent: Any, method: str, X: da.Array, named: Any) -> Any:

@@ -171,18 +171,19 @@ def search_sides(model: AutoFeatures, partitions: Partitions, seed: int) -> tupl
 
     Where rows have times, the latest fifth is held out, never a part of those with equal times.
     """
-    histories = [link for link in model.links if link.kind is LinkKind.HISTORY]
+    # Without the tables of other links, which say nothing of times.
+    histories = tuple(link for link in model.links if link.kind is LinkKind.HISTORY)
     keys = tuple(here for link in histories[:1] for here, _ in link.keys)
     latest = None
     if model.as_of is not None or histories:
         share = min(1.0, _TIME_ROWS / len(partitions))
-        found = partitions.map(_some_times, (seed, share), model.as_of, tuple(model.links))
+        found = partitions.map(_some_times, (seed, share), model.as_of, histories)
         times = np.sort(np.concatenate(found))
         earlier = times[times < times[-1]] if len(times) else times
         if len(earlier):
             place = int((1.0 - _HELD_OUT_RANGES / _N_RANGES) * len(times))
             latest = float(min(times[max(0, place - 1)], earlier[-1]))
-    given = (model.as_of, tuple(model.links), latest, keys)
+    given = (model.as_of, histories, latest, keys)
     return Side(len(partitions), False, *given), Side(len(partitions), True, *given)
 
 

@@ -19,13 +19,13 @@ from featurewright.estimators.parameters import (
     documented,
     flag,
     keep_arguments,
-    one_of,
     whole,
 )
 from featurewright.estimators.selection import indicator_target
 from featurewright.estimators.shared_parameters import OUTPUT, RANDOM_STATE, RUNNING
 from featurewright.expressions import Domain
 from featurewright.relations.aggregates import AGGREGATES, LinkFeature, SeenRows, levels_of
+from featurewright.relations.checks import check_aggregates, check_as_of, check_windows
 from featurewright.relations.keys import KeyTable, Numbers, read_keys
 from featurewright.relations.linked import (
     TableLayout,
@@ -33,7 +33,14 @@ from featurewright.relations.linked import (
     learn_layout,
     read_times,
 )
-from featurewright.relations.links import LinkKind, all_links, check_links, names_of_rows
+from featurewright.relations.links import (
+    LinkKind,
+    all_links,
+    check_links,
+    links_in_memory,
+    names_of_rows,
+    tables_in_memory,
+)
 from featurewright.relations.selection import (
     FeatureSearch,
     Found,
@@ -41,7 +48,6 @@ from featurewright.relations.selection import (
     compute_found,
     draw_half,
     draw_parts,
-    read_window,
 )
 from featurewright.relations.sources import Source, learn_sources, unique_names, wrap_frame
 from featurewright.relations.targets import (
@@ -67,38 +73,6 @@ from featurewright.tables import (
 )
 
 _N_FOLDS = 5  # of the targets of groups
-
-
-def _check_as_of(name: str, value: Any) -> None:
-    """Check the name of a column of times."""
-    if value is not None and not isinstance(value, str):
-        raise ValueError(f"{name}={value!r} must be the name of a column of X, or None.")
-
-
-def _check_aggregates(name: str, value: Any) -> None:
-    """Check which aggregates are tried."""
-    if isinstance(value, str):
-        one_of(name, value, ("all",))
-        return
-    if not isinstance(value, list | tuple) or not value:
-        raise ValueError(
-            f"{name}={value!r} must be 'all' or a list of aggregates, such as ['mean', 'count']."
-        )
-    for aggregate in value:
-        one_of(name, aggregate, tuple(AGGREGATES))
-
-
-def _check_windows(name: str, value: Any) -> None:
-    """Check windows: "auto", None, or a list of days and of texts such as "10 rows"."""
-    if value is None or (isinstance(value, str) and value == "auto"):
-        return
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise ValueError(
-            f"{name}={value!r} must be 'auto', None, or a list of days and numbers of rows, such "
-            "as [30, 90, '10 rows']."
-        )
-    for window in value:
-        read_window(window, has_dates=True)
 
 
 @documented()
@@ -169,12 +143,12 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             The column of the table with the time at which each row is predicted. Needed where a
             linked table has times.
             """,
-            _check_as_of,
+            check_as_of,
         ),
         "aggregates": Parameter(
             '"all" or list of str',
             f"Computed of linked rows: {', '.join(AGGREGATES)}; labels are compared.",
-            _check_aggregates,
+            check_aggregates,
         ),
         "windows": Parameter(
             '"auto", list or None',
@@ -183,7 +157,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             number), and texts such as "10 rows". "auto" tries 7, 30, 90 and 365 days and the last 3
             and 10 rows.
             """,
-            _check_windows,
+            check_windows,
         ),
         "conditions": Parameter(
             "bool",
@@ -348,6 +322,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         frame, base = self._read_again(X)
         tables = self._check_tables(links)
+        used = [self._sources[at].link for at in self._sources_used()]
+        tables = tables_in_memory(used, X, tables)
         values = [base[:, self._shown]]
         if self.features_:
             values.append(self._compute_features(frame, tables))
@@ -468,7 +444,12 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         seen: dict[int, SeenRows] = {}
         if frame is not None:
             self._sources = learn_sources(
-                self.links, frame, target, columns, as_of=self.as_of, max_order=self.max_order
+                links_in_memory(self.links, X),
+                frame,
+                target,
+                columns,
+                as_of=self.as_of,
+                max_order=self.max_order,
             )
             seen = {
                 at: source.see(frame, self.as_of, training=True)
@@ -493,6 +474,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         domains = [*own, *(feature.domain for feature in self.features_)]
         self._fill = _usual_values(matrix, [domain == Domain.CATEGORY for domain in domains])
         self._keep_statistics()
+        self._sources = [source.told(self.links) for source in self._sources]
         return self._finish(matrix)
 
     def _keep_statistics(self) -> None:

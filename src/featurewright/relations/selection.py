@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from featurewright.engine.threads import local_threads
-from featurewright.estimators.parameters import number, whole_number
 from featurewright.estimators.selection import left_over, pursue
 from featurewright.relations.aggregates import (
     LinkFeature,
@@ -19,6 +18,7 @@ from featurewright.relations.aggregates import (
     Window,
     levels_of,
 )
+from featurewright.relations.checks import make_window
 from featurewright.relations.keys import Numbers
 from featurewright.relations.search import (
     auto_windows,
@@ -219,17 +219,7 @@ class FeatureSearch:
             return []
         if isinstance(windows, str):
             return auto_windows(linked, past)
-        return [read_window(window, has_dates=linked.has_dates) for window in windows]
-
-
-def read_window(value: Any, *, has_dates: bool) -> Window:
-    """Return a window that a user wrote."""
-    if isinstance(value, str):
-        count, _, unit = value.partition(" ")
-        if not count.isdigit() or unit not in ("row", "rows"):
-            raise ValueError(f"windows holds {value!r}, but a text must be such as '10 rows'.")
-        return Window(None, whole_number("windows", int(count), 1), has_dates)
-    return Window(number("windows", value, above=0.0), None, has_dates)
+        return [make_window(window, has_dates=linked.has_dates) for window in windows]
 
 
 def compute_found(

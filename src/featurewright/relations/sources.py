@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from featurewright.estimators.collections import is_collection
 from featurewright.expressions import Column, Domain
 from featurewright.relations.aggregates import AGGREGATES, LinkFeature, LinkValues, SeenRows
 from featurewright.relations.keys import Numbers, learn_keys, read_keys
@@ -148,6 +149,13 @@ class Source:
                 stacklevel=2,
             )
         return until.values
+
+    def told(self, links: Sequence[Link]) -> Source:
+        """Return the source with its link as it was given, and no rows of a collection."""
+        (given,) = [link for link in links if link.title == self.link.title]
+        if not any(is_collection(link.table) for link in all_links([given])):
+            return self
+        return replace(self, link=given, linked=None)
 
     def without_rows(self) -> Source:
         """Return what was learned, without the rows."""
