@@ -45,10 +45,9 @@ from featurewright.recursive import RecursiveSelectiveTransformer
 from featurewright.tables import EncodedTable, learn_schema
 
 MAX_FORMULAS = 200  # of one method, that are selected from
-FORMULAS = "formulas"
+FORMULAS = "formulas"  # no method: the best formulas of several, in one order
 LINKS = "links"  # the method that gives columns over links as they are
-ADDITIVE = "additive"  # how the formulas of a short sum are called
-"""Name of what is not a method: the best formulas of several methods, in one order."""
+ADDITIVE = "additive"  # no method: the formulas of a short sum
 
 _FORMULA_SIZES = (10, 50)
 _MAX_NODE_BUDGET = 300  # candidates of a node

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from featurewright.expressions.dialects import DIALECTS, Dialect
-from featurewright.expressions.sql_form import Sql
+from featurewright.expressions.sql_pieces import Sql
 from featurewright.tables.dates import TimeKind, written_forms
 
 if TYPE_CHECKING:

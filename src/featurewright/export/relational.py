@@ -18,8 +18,8 @@ from featurewright.export.layers import read_column
 from featurewright.export.moments import read_moment
 from featurewright.expressions import Column, Domain
 from featurewright.expressions.dialects import Dialect
-from featurewright.expressions.sql_form import (
-    Rules,
+from featurewright.expressions.sql_form import Rules
+from featurewright.expressions.sql_pieces import (
     Sql,
     case,
     kind,
@@ -199,9 +199,7 @@ class LinkedQuery:
         if what != "text":
             size = exp.Abs(this=exp.Cast(this=quoted(name, column=True), to=kind("DOUBLE")))
             return case((exp.LTE(this=size, expression=number(_LARGEST)), column))
-        if self.dialect.binary_labels:
-            return exp.Collate(this=column, expression=exp.Var(this="BINARY"))
-        return column
+        return self.dialect.label(column)
 
     def _label(self, schema: Schema, at: int) -> Sql:
         """Write a column of labels as it is."""
