@@ -19,15 +19,17 @@ COLOURS = ["red", "green", "blue", "it's", "grey", "black"]
 WORTH = np.array([3.0, -2.0, 5.0, -4.0, 1.0, -3.0])  # in no order of the labels
 
 
-def boxes(n: int = 600) -> tuple[pl.DataFrame, pl.DataFrame, np.ndarray]:
+def boxes(n: int = 600, n_shades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, np.ndarray]:
     """Return boxes, their balls, and a target that follows from the most frequent colour."""
     rng = np.random.default_rng(0)
-    usual = rng.integers(0, len(COLOURS), n)
+    colours = [f"{colour}{shade or ''}" for shade in range(n_shades) for colour in COLOURS]
+    worth = np.concatenate([WORTH, rng.normal(scale=4, size=len(colours) - len(COLOURS))])
+    usual = rng.integers(0, len(colours), n)
     box = np.repeat(np.arange(n), 5)
-    colour = np.where(rng.random(5 * n) < 0.7, usual[box], rng.integers(0, len(COLOURS), 5 * n))
-    balls = pl.DataFrame({"box": box, "colour": [COLOURS[k] for k in colour]})
+    colour = np.where(rng.random(5 * n) < 0.7, usual[box], rng.integers(0, len(colours), 5 * n))
+    balls = pl.DataFrame({"box": box, "colour": [colours[k] for k in colour]})
     rows = pl.DataFrame({"box": np.arange(n), "size": rng.normal(size=n)})
-    return rows, balls, WORTH[usual] + rng.normal(scale=0.5, size=n)
+    return rows, balls, worth[usual] + rng.normal(scale=0.5, size=n)
 
 
 def fitted(**settings) -> tuple[RelationalFeatures, pl.DataFrame, pl.DataFrame]:

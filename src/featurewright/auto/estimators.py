@@ -359,7 +359,7 @@ def fit_estimator(
 ) -> Any:
     """Return a fitted copy of an estimator; weights are passed where it takes them.
 
-    Some columns may be codes of categories, for an estimator that takes them.
+    Some columns may be codes of categories, which an estimator that takes them is told of.
     """
     model = clone(estimator)
     if y.ndim == 1 and len(np.unique(y)) == 1:
@@ -368,7 +368,7 @@ def fit_estimator(
 
         return (DummyRegressor() if is_regressor(model) else DummyClassifier()).fit(X, y)
     parameters = {} if weights is None else _weight_parameters(model, weights)
-    if categories:
+    if categories and takes_categories(model):
         parameters |= _tell_categories(model, categories, X.shape[1])
     with warnings.catch_warnings():
         # A solver that has not quite converged is good enough to compare columns by.

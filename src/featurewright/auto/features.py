@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -27,10 +27,11 @@ from featurewright.auto.estimators import (
     is_linear,
     make_folds,
     probabilities,
+    takes_categories,
 )
 from featurewright.auto.failures import Attempt
 from featurewright.auto.links import LAST_SEED, LinkSearch, keep_used, read_table
-from featurewright.auto.methods import LINKS, METHODS, Task, chosen_methods, warm_up
+from featurewright.auto.methods import LABELS, LINKS, METHODS, Task, chosen_methods, warm_up
 from featurewright.auto.notebook import NotebookView
 from featurewright.auto.parts import RANGE_LEVELS, Part, compute_columns
 from featurewright.auto.plan import EFFORTS
@@ -68,10 +69,17 @@ def _model_has(method: str) -> Any:
 
 
 def _with_and_without(
-    make: Callable[..., Search], methods: Sequence[str], links: LinkSearch | None
+    make: partial[Search],
+    methods: Sequence[str],
+    links: LinkSearch | None,
 ) -> list[Search]:
-    """Return the searches of a table: with its links where it has some, and without."""
-    found = [] if links is None else [make(methods=methods, links=links)]
+    """Return the searches of a table: with its links where it has some, and without.
+
+    An estimator that takes categories is given labels over links too.
+    """
+    takes = takes_categories(make.keywords["estimator"])
+    linked = list(dict.fromkeys([*methods, LABELS])) if takes else methods
+    found = [] if links is None else [make(methods=linked, links=links)]
     flat = [method for method in methods if not METHODS[method].needs_links]
     return [*found, make(methods=flat)] if flat else found
 
@@ -105,7 +113,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     methods : {"all", "readable"}, str or list of str, default="all"
         What is tried: "forest", "batch", "fctree" and "boosting", which give formulas
         ("readable"), "landmarks", "scores", "votes", "formula votes", "paths", "formula paths",
-        "recursive". Where there are links, "links" is tried besides.
+        "recursive". Where there are links, "links" is tried besides, and "labels" with estimators
+        that take categories.
     time_budget : float or None, default=None
         Seconds after which the search is cut short, as a guard; None never does. It may be
         overdrawn by a tenth and by the time of one fit. A search that was cut short depends on how
@@ -380,6 +389,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
             self.n_jobs,
             adds_up=is_linear(estimator),
             takes_numbers=not is_boosting(estimator),
+            takes_categories=takes_categories(estimator),
         )
         effort = EFFORTS[self.effort]
         cv = effort.n_folds if self.cv is None else self.cv

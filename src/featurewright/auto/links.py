@@ -33,6 +33,7 @@ from featurewright.tables import EncodedTable, Schema
 _logger = logging.getLogger("featurewright")
 
 Matrix = NDArray[np.float64]
+Levels = tuple[Any, ...]
 Rows = NDArray[np.intp]
 
 _MAX_ORDER = 2  # aggregates of aggregates, where links are nested
@@ -77,19 +78,37 @@ class LinkedColumns:
         out[:, self.places] = self.relational.transform(X, links)
         return out
 
+    def extend(self, schema: Schema) -> Schema:
+        """Return the schema of a table with all columns over links after its own."""
+        levels: list[Levels | None] = [None] * len(self.names)
+        for place, own in zip(self.places, column_levels(self.relational), strict=True):
+            levels[place] = own
+        return wider(schema, self.names, levels)
+
     def with_tables(self, links: Mapping[str, Any]) -> LinkedColumns:
         """Return the same with newer linked tables, read once."""
         return replace(self, relational=with_tables(self.relational, links))
 
 
-def beside(table: EncodedTable, columns: Matrix, names: Sequence[str]) -> EncodedTable:
-    """Return a table with columns of numbers after its own."""
-    matrix = np.hstack([np.asarray(table.matrix, np.float64), columns])
-    return EncodedTable(matrix, wider(table.schema, names))
+def column_levels(relational: RelationalFeatures) -> list[Levels | None]:
+    """Return the levels of each column over links; None for numbers."""
+    n_means = len(link_names(relational)) - len(relational.features_)
+    return [*relational.levels_, *[None] * n_means]
 
 
-def wider(schema: Schema, names: Sequence[str]) -> Schema:
-    """Return a schema with columns of numbers after its own; names that are taken get a prime."""
+def beside(table: EncodedTable, columns: Matrix, schema: Schema) -> EncodedTable:
+    """Return a table with columns after its own; `schema` has all of them."""
+    return EncodedTable(np.hstack([np.asarray(table.matrix, np.float64), columns]), schema)
+
+
+def wider(
+    schema: Schema, names: Sequence[str], levels: Sequence[Levels | None] | None = None
+) -> Schema:
+    """Return a schema with further columns after its own; names that are taken get a prime.
+
+    They are numbers, but for those with levels.
+    """
+    given = [None] * len(names) if levels is None else levels
     own: list[str] = []
     for name in names:
         free = name
@@ -99,8 +118,13 @@ def wider(schema: Schema, names: Sequence[str]) -> Schema:
     return Schema(
         (*schema.names, *own),
         schema.given_names,
-        np.concatenate([schema.domains, np.full(len(own), Domain.REAL, np.int8)]),
-        (*schema.levels, *[None] * len(own)),
+        np.concatenate(
+            [
+                schema.domains,
+                np.array([Domain.CATEGORY if one else Domain.REAL for one in given], np.int8),
+            ]
+        ),
+        (*schema.levels, *given),
     )
 
 
@@ -188,6 +212,7 @@ class LinkSearch:
             n_features_out=self._effort.n_link_columns,
             include_original=False,
             keep_missing=True,
+            categories=True,
             budget=self._effort.link_budget,
             max_order=_MAX_ORDER,
             task=self._task,
@@ -220,20 +245,19 @@ class LinkSearch:
         """
         learning = np.sort(learning)
         relational, columns = self.learn(learning, seed)
-        names = link_names(relational)
         held_out = np.empty((len(test), 0))
-        if names:
+        if link_names(relational):
             held_out = np.asarray(relational.transform(self._frame[test].to_native()))
         return (
-            _extended(problem.take(train), columns[np.searchsorted(learning, train)], names),
-            _extended(problem.take(test), held_out, names),
+            _extended(problem.take(train), columns[np.searchsorted(learning, train)], relational),
+            _extended(problem.take(test), held_out, relational),
         )
 
     def whole(self, problem: Problem, seed: int) -> tuple[Problem, LinkedColumns | None]:
         """Return all training rows with columns over links, and what computes these later."""
         relational, columns = self.learn(None, seed)
         names = link_names(relational)
-        extended = _extended(problem, columns, names)
+        extended = _extended(problem, columns, relational)
         if not names:
             return extended, None
         own = extended.table.schema.names[-len(names) :]
@@ -247,9 +271,11 @@ def _without_originals(relational: RelationalFeatures, columns: Matrix) -> Matri
     return columns if link_names(relational) else columns[:, :0]
 
 
-def _extended(problem: Problem, columns: Matrix, names: Sequence[str]) -> Problem:
+def _extended(problem: Problem, columns: Matrix, relational: RelationalFeatures) -> Problem:
     """Return a problem with columns over links after those of its table."""
-    table = beside(problem.table, columns, names)
+    names = link_names(relational)
+    schema = wider(problem.table.schema, names, column_levels(relational))
+    table = beside(problem.table, columns, schema)
     return replace(problem, table=table, n_linked=len(names))
 
 
@@ -274,7 +300,7 @@ def read_table(model: Any, X: Any, links: Mapping[str, Any] | None) -> EncodedTa
     needed = needed_columns(model)
     if needed is None:
         return table
-    return beside(table, needed.compute(X, links), needed.names)
+    return beside(table, needed.compute(X, links), needed.extend(table.schema))
 
 
 def needed_columns(model: Any) -> LinkedColumns | None:

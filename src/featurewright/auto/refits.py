@@ -21,7 +21,7 @@ from featurewright.auto.estimators import (
 from featurewright.auto.links import LinkedColumns, training_rows
 from featurewright.auto.methods import ADDITIVE, Task
 from featurewright.auto.originals import Originals, OutputColumn, short_names, unique_names
-from featurewright.auto.parts import KINDS, Part, learn_part, rate_formulas
+from featurewright.auto.parts import KINDS, Part, category_places, learn_part, rate_formulas
 from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader
 from featurewright.auto.targets import read_target
@@ -71,9 +71,10 @@ class Refits:
         self.feature_mapping_: dict[str, str] = short_names(self.columns_) if short else {}
         listed = [feature for part in self.parts_ for feature in part.features]
         self.features_: list[Feature] = sorted(listed, key=lambda feature: -feature.gain)
-        self.model_ = fit_estimator(
-            estimator, columns, problem.y, problem.weights, self.originals_.categories
+        categories = category_places(
+            self.originals_, ((part.kind, len(part.names)) for part in self.parts_)
         )
+        self.model_ = fit_estimator(estimator, columns, problem.y, problem.weights, categories)
         labels = getattr(self, "classes_", None) if self.task_ == "classification" else None
         described = [c.kind not in KINDS or KINDS[c.kind].is_described for c in self.columns_]
         shown = np.flatnonzero(described)[:_MAX_PROFILED_COLUMNS]

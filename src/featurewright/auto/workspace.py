@@ -19,7 +19,7 @@ from featurewright.auto.failures import EstimatorError, ScoringError
 from featurewright.auto.formulas import order_formulas
 from featurewright.auto.methods import MAX_FORMULAS, METHODS, Method, Request, Task, operators_of
 from featurewright.auto.originals import Originals, learn_originals
-from featurewright.auto.parts import KINDS, Part, learn_values, rate_formulas
+from featurewright.auto.parts import KINDS, Part, category_places, learn_values, rate_formulas
 from featurewright.auto.plan import Effort
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
 from featurewright.estimators.selection import by_residual, distinct, indicator_target
@@ -476,7 +476,7 @@ def _pool_of(block: Block) -> str:
 
 def _new_columns(known: Matrix, part: Part, values: Matrix) -> Places:
     """Return the columns that are not redundant; indicators overlap little, and are many."""
-    if KINDS[part.kind].is_indicator:
+    if KINDS[part.kind].is_indicator or KINDS[part.kind].is_category:
         return np.arange(values.shape[1])
     return distinct(known, values)
 
@@ -570,7 +570,9 @@ class Fold:
         model = self._fit(
             estimator,
             self.space.columns(chosen, originals),
-            originals.categories,
+            category_places(
+                originals, ((self.space.part(pool).kind, len(places)) for pool, places in chosen)
+            ),
             constructed=bool(chosen),
         )
         self.fit_seconds = self._now() - started
