@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from featurewright.engine.threads import local_threads
+from featurewright.estimators.collections import is_collection
 from featurewright.estimators.parameters import (
     DeclaredParameters,
     Parameter,
@@ -369,6 +370,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         names = [*originals, *map(str, self.features_), *self._group_names]
         return np.array(unique_names(names), dtype=object)
 
+    _of_sample = False  # set where the rows are some of those that statistics will be of
+
     # Reading ------------------------------------------------------------------------------------
 
     def _read(self, X: Any) -> tuple[Any, Numbers]:
@@ -603,7 +606,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         room = max(0, self.budget - len(found))
         found += score(some_of(list(dict.fromkeys(variants)), room, rng))
         least = least_worth(len(found), int(np.count_nonzero(~learning)))
-        good = [one for one in _best(found) if one.worth > least]
+        good = [one for one in _best(found) if one.worth > least and not self._grows(one)]
         return self._order(_in_turns(good)[: _POOL * self.n_features_out], target, known, seen)
 
     def _order(
@@ -622,6 +625,11 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         most = min(self.n_features_out, max(1, len(target) // _ROWS_PER_FEATURE))
         order, _ = pursue(known[rows], pool, target[rows], most, simple)
         return [good[place] for place in order]
+
+    def _grows(self, one: _Found) -> bool:
+        """Whether a candidate grows with its group, of which there is but a sample."""
+        is_group = self._sources[one.source].is_group
+        return self._of_sample and is_group and one.feature.aggregate in ("count", "sum")
 
     def _n_screened(self, n_rows: int) -> int:
         """Return how many rows candidates are compared on."""
@@ -688,6 +696,11 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
 
     def _stored_attributes(self) -> dict[str, Any]:
         """Return what a model file holds besides the parameters."""
+        if self.store_links and any(is_collection(one.link.table) for one in self._sources):
+            raise ValueError(
+                "store_links=True stores linked rows in the file, but these are a Dask collection: "
+                "fit with store_links=False, and pass the tables to transform(X, links={…})."
+            )
         stored = dict(vars(self))
         if "_sources" in stored and not self.store_links:
             stored["_sources"] = [source.without_rows() for source in self._sources]
