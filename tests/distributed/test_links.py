@@ -130,6 +130,8 @@ def test_files_hold_no_collection(tables, tmp_path):
     model = features(lazy).fit(customers, y)
     assert "rows" not in repr(model.links[0])
     assert "number" not in model.links[0]._repr_html_()
+    with pytest.raises(ValueError, match="store_links=True stores linked rows in the file, but"):
+        save(features(lazy, store_links=True).fit(customers, y), tmp_path / "model.fw")
     save(model, tmp_path / "model.fw")
     loaded = load(tmp_path / "model.fw")
     with pytest.raises(ValueError, match="does not hold the linked rows of 'orders'"):
@@ -144,3 +146,25 @@ def test_more_linked_rows_than_a_place_holds(tables, monkeypatch):
     monkeypatch.setattr(linked, "MAX_CELLS", 1_000)
     with pytest.raises(ValueError, match=r"see 4,800 rows of link 'orders' with 5 columns, but"):
         features(parts(orders, 3)).fit(customers, y)
+
+
+def test_earlier_rows_are_those_of_the_whole_collection(tables):
+    _, orders, _, _ = tables
+    orders = orders.sort_values("order", ignore_index=True)
+    table = orders.drop(columns=["order", "amount"])
+    level = 20 * np.random.default_rng(2).normal(size=400)
+    y = pd.Series(orders["amount"] + level[orders["customer"]])
+    links = [Link.history(on="customer", time="date", target_delay=1.0)]
+    found = []
+    for n in (1, 4):
+        model = RelationalFeatures(links, n_features_out=3, windows=None, random_state=0)
+        fit(model, parts(table, n), parts(y, n), max_rows=2_000)
+        assert model.drawn_.by == "keys"
+        assert model.drawn_.n_drawn < len(orders)
+        assert model.features_
+        found.append(model.transform(parts(table, n)).compute())
+        pd.testing.assert_frame_equal(found[-1], found[0])
+    np.testing.assert_array_equal(model.transform(table), found[0])
+    earlier = {"history": table.assign(target=y)}
+    np.testing.assert_array_equal(model.transform(table, links=earlier), found[0])
+    assert len(np.unique(found[0].to_numpy()[:, -1])) > 100

@@ -49,7 +49,7 @@ from featurewright.auto.workspace import Problem, Workspace
 from featurewright.estimators.collections import TakesCollections, takes_collections
 from featurewright.estimators.parameters import check_jobs, flag, number, one_of, whole_number
 from featurewright.estimators.selection import indicator_target
-from featurewright.relations.links import check_links, names_of_rows
+from featurewright.relations.links import check_links, in_tables_in_memory, names_of_rows
 from featurewright.tables import (
     EncodedTable,
     check_groups,
@@ -444,6 +444,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
             effort=EFFORTS[self.effort],
             n_jobs=self.n_jobs,
             store_links=self.store_links,
+            sampled=getattr(self, "_sampled", False),
         )
 
     _make_clock = Clock  # tests replace it with a clock that they control
@@ -639,11 +640,11 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         return self._output(read_table(self, X, links))
 
     def _quantile_levels(self) -> tuple[float, ...]:
-        """Return the quantiles that constants are learned from; none where rows have links.
+        """Return the quantiles that constants are learned from, for rows by themselves.
 
-        A row of the fit is no link of its own, so columns over links are other ones there.
+        There are none where a row is known by other rows of its table, or by a collection.
         """
-        return () if self.links else RANGE_LEVELS
+        return RANGE_LEVELS if in_tables_in_memory(self.links) else ()
 
     def _filled_parts(self) -> list[Part]:
         """Return the parts that have fills and ranges."""
@@ -651,7 +652,10 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
 
     def _unfilled(self, X: Any) -> NDArray[np.float64]:
         """Return numbers and constructed columns of some rows; undefined values are NaN."""
-        table = read_table(self, X, None)
+        return self._unfilled_table(read_table(self, X, None))
+
+    def _unfilled_table(self, table: EncodedTable) -> NDArray[np.float64]:
+        """Return the same for rows as methods see them."""
         numbers = np.asarray(table.matrix, np.float64)[:, self.originals_.numbers]
         return np.column_stack([numbers, *(part.raw(table) for part in self._filled_parts())])
 

@@ -164,6 +164,8 @@ class LinkSearch:
         Threads.
     store_links : bool
         Whether a model file will hold the linked rows.
+    sampled : bool, default=False
+        Whether the rows are a sample, so that counts and sums of groups say nothing of the table.
     """
 
     def __init__(
@@ -178,6 +180,7 @@ class LinkSearch:
         effort: Effort,
         n_jobs: int | None,
         store_links: bool,
+        sampled: bool = False,
     ) -> None:
         if not nw.dependencies.is_into_dataframe(X):
             raise TypeError(
@@ -188,7 +191,7 @@ class LinkSearch:
         self._as_of, self._y, self._groups = as_of, y, groups
         self._task = "regression" if task == "regression" else "classification"
         self._effort, self._n_jobs, self._stores = effort, n_jobs, store_links
-        self._given = links
+        self._given, self._sampled = links, sampled
         links = links_in_memory(links, X)
         self._links = read_links(links, self._frame, as_of=as_of, max_order=_MAX_ORDER)
         for link in self._links:
@@ -220,11 +223,15 @@ class LinkSearch:
             random_state=seed,
             n_jobs=self._n_jobs,
         )
+        if self._sampled:
+            relational._of_sample = True
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # rows without matches are told of once
             found = relational.fit_transform(
                 frame.to_native(), self._y if whole else self._y[rows], groups=groups
             )
+        if self._sampled:
+            del relational._of_sample
         return relational, _without_originals(relational, np.asarray(found))
 
     def split(

@@ -14,7 +14,9 @@ import pandas as pd
 from dask.dataframe.utils import make_meta, meta_nonempty
 from sklearn.utils.validation import check_is_fitted
 
-from featurewright.distributed.fitting import fit
+from featurewright.distributed.drawn import MAX_ROWS
+from featurewright.distributed.fitting import fit, fit_collection
+from featurewright.distributed.groups import TrainingRows
 from featurewright.distributed.linked import (
     beside,
     is_lazy,
@@ -28,7 +30,7 @@ from featurewright.relations import Link
 from featurewright.relations.links import all_links
 from featurewright.tables import is_sparse
 
-__all__ = ["apply", "fit"]
+__all__ = ["apply", "fit", "fit_transform"]
 
 
 def apply(model: Any, method: str, X: Any, **named: Any) -> Any:
@@ -64,6 +66,42 @@ def apply(model: Any, method: str, X: Any, **named: Any) -> Any:
         f"X is a {type(X).__module__.partition('.')[0]} {type(X).__name__}, but a Dask DataFrame "
         "or a Dask Array of rows and columns is expected: convert it, or call its compute method."
     )
+
+
+def fit_transform(
+    model: Any, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+) -> Any:
+    """Fit an estimator on a collection; return the columns of its rows, not computed yet.
+
+    Rows are left out of the statistics of their own groups, and mean targets are out of fold.
+    """
+    _, partitions, training = fit_collection(model, X, y, sample_weight, groups, max_rows=MAX_ROWS)
+    if training is None:
+        return model.transform(X)
+    if lazy_titles(model.links, {}):
+        raise ValueError(
+            "fit_transform leaves each row out of the statistics of its groups, but not beside "
+            "linked collections: use one model for the groups, and another one for the collections."
+        )
+    example = meta_nonempty(make_meta(X))
+    meta = _framed(model, "transform", _values(model, "transform", example, {}), example).iloc[:0]
+    sent = dask.delayed(training, traverse=False)
+    compute = dask.delayed(_compute_training, traverse=False)
+    computed = [
+        compute(columns, int(first), sent, meta)
+        for columns, first in zip(partitions.columns, partitions.first[:-1], strict=True)
+    ]
+    divisions = X.divisions if len(computed) == X.npartitions else None
+    return dd.from_delayed(computed, meta=meta, divisions=divisions, verify_meta=False)
+
+
+def _compute_training(columns: Any, first: int, training: TrainingRows, empty: Any) -> Any:
+    """Compute the columns of the training rows of one partition."""
+    rows = columns.X
+    if not len(rows):
+        return empty.set_axis(rows.index, axis=0)
+    values = training.transform(columns, np.arange(first, first + len(rows)))
+    return _framed(training.model, "transform", values, rows)
 
 
 def _over_partitions(model: Any, sent: Any, method: str, X: dd.DataFrame, named: Any) -> Any:

@@ -24,7 +24,7 @@ from featurewright.distributed.units import compute_all
 from featurewright.relations import Link, RelationalFeatures
 from featurewright.relations.copies import with_links
 from featurewright.relations.keys import KeyColumn, read_keys
-from featurewright.relations.links import all_links
+from featurewright.relations.links import LinkKind, all_links
 
 MAX_CELLS = 64_000_000
 """Of the linked rows that the rows of one table in memory see."""
@@ -73,6 +73,26 @@ def without_collections(model: Any) -> Any:
             made.linked_ = replace(linked, relational=without_collections(linked.relational))
         return made
     return model
+
+
+def keep_histories(model: Any, X: Any, y: Any) -> None:
+    """Have a model see the earlier rows of the whole collection, not of the sample alone."""
+    relational: Any = model
+    if isinstance(model, AutoFeatures):
+        relational = getattr(getattr(model, "linked_", None), "relational", None)
+    if not isinstance(relational, RelationalFeatures) or not isinstance(X, dd.DataFrame):
+        return
+    sources = list(relational._sources)
+    for at, source in enumerate(sources):
+        if source.link.kind is not LinkKind.HISTORY:
+            continue
+        own = [one for one in sources if one.link.title == source.link.title]
+        names = next((one.target.names for one in own if one.target is not None), ())
+        if len(names) > 1:
+            continue  # targets of several columns are no column of a table
+        table = X.assign(**dict.fromkeys(names, y))
+        sources[at] = replace(source, link=replace(source.link, table=table), linked=None)
+    relational._sources = sources
 
 
 def _emptied(link: Link) -> Link:

@@ -77,7 +77,8 @@ def takes_collections(method: Callable[..., Any]) -> Callable[..., Any]:
         if method.__name__ == "fit":
             return handler.fit(self, X, *others, **named)
         if method.__name__ == "fit_transform":
-            return handler.fit(self, X, *others, **named).transform(X)
+            # Where fits are refused there is no other.
+            return getattr(handler, method.__name__, handler.fit)(self, X, *others, **named)
         return handler.apply(self, method.__name__, X, *others, **named)
 
     return call

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from featurewright.estimators.collections import is_collection
 from featurewright.estimators.parameters import (
     DeclaredParameters,
     Parameter,
@@ -360,6 +361,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         names = [*originals, *map(str, self.features_), *self._group_names]
         return np.array(unique_names(names), dtype=object)
 
+    _of_sample = False  # set where the rows are some of those that statistics will be of
+
     # Reading ------------------------------------------------------------------------------------
 
     def _read(self, X: Any) -> tuple[Any, Numbers]:
@@ -545,6 +548,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             budget=self.budget,
             is_exhaustive=self.search == "exhaustive",
             n_jobs=self.n_jobs,
+            of_sample=self._of_sample,
         )
 
     # Computing ----------------------------------------------------------------------------------
@@ -595,6 +599,11 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
 
     def _stored_attributes(self) -> dict[str, Any]:
         """Return what a model file holds besides the parameters."""
+        if self.store_links and any(is_collection(one.link.table) for one in self._sources):
+            raise ValueError(
+                "store_links=True stores linked rows in the file, but these are a Dask collection: "
+                "fit with store_links=False, and pass the tables to transform(X, links={…})."
+            )
         stored = dict(vars(self))
         if "_sources" in stored and not self.store_links:
             stored["_sources"] = [source.without_rows() for source in self._sources]

@@ -251,6 +251,13 @@ def links_with_tables(links: Sequence[Link], tables: Mapping[str, Any]) -> list[
     ]
 
 
+def in_tables_in_memory(links: Iterable[Link]) -> bool:
+    """Whether all links are to other tables, which are in memory."""
+    return all(
+        link.kind is LinkKind.TABLE and not is_collection(link.table) for link in all_links(links)
+    )
+
+
 def check_links(name: str, links: Any) -> None:
     """Refuse what is no list of links with different names."""
     _check_list(name, links)

@@ -72,6 +72,8 @@ class SearchSettings:
         Whether they are compared on all rows, rather than on a sample.
     n_jobs : int or None
         Threads.
+    of_sample : bool
+        Whether the rows are some of those that statistics will be of.
     """
 
     aggregates: Collection[str]
@@ -82,6 +84,7 @@ class SearchSettings:
     budget: int
     is_exhaustive: bool
     n_jobs: int | None
+    of_sample: bool = False
 
 
 class FeatureSearch:
@@ -183,8 +186,13 @@ class FeatureSearch:
         room = max(0, settings.budget - len(found))
         found += score(some_of(list(dict.fromkeys(variants)), room, rng))
         least = least_worth(len(found), int(np.count_nonzero(~learning)))
-        good = [one for one in _best(found) if one.worth > least]
+        good = [one for one in _best(found) if one.worth > least and not self._grows(one)]
         return self._order(_in_turns(good)[: _POOL * settings.n_features], target, known)
+
+    def _grows(self, one: Found) -> bool:
+        """Whether a candidate grows with its group, of which there is but a sample."""
+        is_group = self._sources[one.source].is_group
+        return self._settings.of_sample and is_group and one.feature.aggregate in ("count", "sum")
 
     def _order(self, good: list[Found], target: Numbers, known: Numbers) -> list[Found]:
         """Return candidates so that each explains most of what those before leave over."""

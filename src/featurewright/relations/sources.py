@@ -177,7 +177,7 @@ class Source:
     def missing(self, tables: Mapping[str, Any]) -> list[str]:
         """Return the links whose tables have to be given, since they are not kept."""
         given = [one.title for one in all_links([self.link]) if one.title in tables]
-        if self.linked is not None and not given:
+        if not given and (self.linked is not None or is_collection(self.link.table)):
             return []
         if self.target is not None:
             if self.linked is not None:
