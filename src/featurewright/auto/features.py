@@ -553,7 +553,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         parts: list[Part] = []
         self.path_: Part | None = None
         with Attempt(f"{candidate.label!r} on all rows") as attempt:
-            search.construct(space, [candidate, *search.longest_path()])
+            search.construct(space, [candidate, *search.longest_path()], is_last=True)
             chosen = space.select(candidate)
             parts = space.rated_parts(chosen, space.columns(chosen))
             columns: Any = space.columns(chosen, originals)

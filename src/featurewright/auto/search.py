@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from featurewright.auto.methods import (
 from featurewright.auto.outcomes import DONE, Outcome, Reason, Status
 from featurewright.auto.plan import Effort, Stage, make_stages
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
-from featurewright.auto.timing import SAFETY, Clock, Costs
+from featurewright.auto.timing import Clock, Costs
 from featurewright.auto.units import FoldRows, needed_methods
 from featurewright.auto.workspace import Fold, Problem, ValueStore, Workspace
 from featurewright.expressions import Feature
@@ -45,7 +45,6 @@ _MAX_BLOCKS = 3  # methods that are joined
 _N_PARTS = 4  # of the held-out rows, where there was time for one fold only
 _MIN_PART_ROWS = 50
 _N_CHECKED = 2  # candidates that are checked with more rows
-_LATE_SHARE = 0.1  # of the time budget, by which a search may be late
 # Shares of the best mean gain.
 _FAR_BEHIND = 0.3  # below this a method is dropped after two folds
 _TRAILING = 0.1  # by which a method trails the best in every fold, and is dropped
@@ -145,7 +144,7 @@ class Search:
                 self._alive.append(method)
             else:
                 self._drop(method, Status.SKIPPED, reason)
-        self._costs = Costs(len(problem.y))
+        self._costs = Costs(len(problem.y), clock)
         self._ahead = LookAhead(
             problem,
             lambda: [*self._rows, *self._further],
@@ -180,12 +179,13 @@ class Search:
         self._confirm()
         self._compare_on_parts()
         self._check_with_more_rows()
+        self._leave_out_late()
         first, label = self.leaderboard.n_choosing_folds, self.leaderboard.decide()[0].label
         self._report(label, "fitting on all rows", first)
 
     def _has_time(self, seconds: float) -> bool:
         """Whether there is time for something and for the last fit; if not, notes that."""
-        if self.clock.left - self._costs.reserve >= SAFETY * seconds:
+        if self._costs.has_time(seconds):
             return True
         self.stopped_by_time = True
         return False
@@ -334,7 +334,7 @@ class Search:
         found: dict[Candidate, HeldOutScore] = {}
         with Attempt(f"The method {method!r}") as attempt:
             is_known = fold.space.knows(method, sizes)
-            blocks = fold.space.construct(METHODS[method], sizes, self._seconds())
+            blocks = fold.space.construct(METHODS[method], sizes, self._costs.limit(method))
             took = fold.space.seconds if is_known else self.clock.now() - started
             self._costs.record_construction(method, fold, took)
             record.seconds += took if is_known else 0.0
@@ -364,12 +364,6 @@ class Search:
                 known[width] = self._score(candidate, fold)
             found[candidate] = known[width]
         return found
-
-    def _seconds(self) -> float | None:
-        """Return the seconds after which a method stops growing trees; None without a limit."""
-        if not np.isfinite(self.clock.budget):
-            return None
-        return max(0.05, 0.5 * (self.clock.left - self._costs.reserve))
 
     def _score(self, candidate: Candidate, fold: Fold) -> HeldOutScore:
         """Score a candidate on a fold, and record what that took."""
@@ -430,11 +424,14 @@ class Search:
         """Put the formulas of the methods that were run into one order."""
         return space.join(self._joined_label, self.joined, sizes)
 
-    def construct(self, space: Workspace, candidates: Iterable[Candidate]) -> None:
-        """Construct all columns that some candidates need, with their names."""
+    def construct(
+        self, space: Workspace, candidates: Sequence[Candidate], *, is_last: bool = False
+    ) -> None:
+        """Construct all columns that candidates need; in the end, those of the first for sure."""
         methods, order_sizes = needed_methods(candidates, self.joined)
         for method, sizes in methods.items():
-            space.construct(METHODS[method], sizes, self._seconds())
+            limit = self._costs.last_limit(candidates[0]) if is_last else self._costs.limit(method)
+            space.construct(METHODS[method], sizes, limit)
         if order_sizes:
             self._join(space, order_sizes)
 
@@ -535,9 +532,8 @@ class Search:
     def _report(self, method: str, stage: str, first: int = 0) -> None:
         """Report to the listener what was tried and the best so far, in folds from a first on."""
         board = self.leaderboard
-        best = board.best(board.finished())
-        if best is not None:
-            self._costs.expect(best)
+        ranked = sorted(board.finished(), key=board.mean_gain, reverse=True)
+        self._costs.expect(ranked, self.joined)
         self._listen(board.event(method, stage, self.clock.spent, self._n_fold_rows, first))
 
     # What was found ------------------------------------------------------------------------------
@@ -561,7 +557,9 @@ class Search:
         if not self.joined or self.stopped_by_time:
             return []
         most = max(self._sizes(FORMULAS))
-        return [Candidate((Block(self._joined_label, Order.JOINT, most),))]
+        path = Candidate((Block(self._joined_label, Order.JOINT, most),))
+        self.stopped_by_time = not self._costs.affords(path)
+        return [] if self.stopped_by_time else [path]
 
     def stability(self, features: Sequence[Feature], table: EncodedTable) -> NDArray[np.float64]:
         """Return for each formula the share of folds in which it was found.
@@ -739,8 +737,8 @@ class Search:
         fold = self.folds[0]
         if len(fold.held_out.y) < _N_PARTS * _MIN_PART_ROWS:
             return
-        self._costs.expect(best)
-        if not self._can_be_kept(best):
+        fits = sum(self._costs.fit_seconds(c, fold) for c in (best, ORIGINAL))
+        if not self._costs.affords(best, fits - self._costs.base):
             return
         with Attempt(f"The comparison of {best.label!r} on parts of a fold") as attempt:
             ours, base = (
@@ -750,14 +748,14 @@ class Search:
         if not attempt.error:
             board.part_gains = best, np.subtract(ours, base)
 
-    def _can_be_kept(self, candidate: Candidate) -> bool:
-        """Whether there is time to compare a candidate on parts and to fit it on all rows."""
-        if not np.isfinite(self.clock.budget):
-            return True
-        costs, first = self._costs, self.folds[0]
-        comparing = costs.fit_seconds(candidate, first) + costs.fit_seconds(ORIGINAL, first)
-        late = _LATE_SHARE * self.clock.budget + costs.base
-        return comparing + costs.reserve <= self.clock.left + late
+    def _leave_out_late(self) -> None:
+        """Choose nothing for which there is no time to compute its columns of all rows."""
+        board = self.leaderboard
+        while (found := board.decide()[0]) != ORIGINAL and not self._costs.affords(found):
+            self.stopped_by_time = True
+            board.disproved.add(found)
+            board.part_gains = None
+            board.records[found.label].outcome = Outcome(Status.STOPPED, Reason.NO_TIME)
 
     def _check_with_more_rows(self) -> None:
         """Check whether a candidate that was found on some of the rows helps with more too.
