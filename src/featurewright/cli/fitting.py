@@ -192,7 +192,7 @@ def _dates_of(series: pl.Series) -> Any:
 def notices_of_time(
     frame: pl.DataFrame, training: TrainingTable, order: str | None
 ) -> Iterator[str]:
-    """Say how rows are put in order, or that they could be."""
+    """Yield sentences about the order in time of the rows: how it is known, or could be."""
     if order is not None:
         if frame[order].dtype == pl.String and _dates_of(frame[order]) is None:
             yield (
@@ -321,7 +321,7 @@ def _line_by_line(console: Console) -> Listener:
 
 
 def told(event: dict[str, Any]) -> str:
-    """Say what was tried and what is best so far."""
+    """Return what was tried last, and what is best so far, as text."""
     best, baseline = event["best_method"], f"{event['baseline']:.3f}"
     if event["stage"] == "done":
         return f"finished; chosen: {'the original columns' if best == 'original' else best}"
@@ -347,7 +347,7 @@ def _notices(console: Console) -> Iterator[None]:
 
 @contextmanager
 def _handled(handler: logging.Handler) -> Iterator[None]:
-    """Let a handler have what the package logs."""
+    """Send what the package logs to a handler."""
     logger = logging.getLogger("featurewright")
     logger.addHandler(handler)
     try:

@@ -105,7 +105,7 @@ def fit(
 
 @contextmanager
 def _told(model: Any, counts: LevelCounts) -> Iterator[None]:
-    """Tell an estimator of the levels that a sample may not have, for its fit."""
+    """Set the levels that an estimator knows during its fit: a sample may not have all."""
     model._known_levels = counts.levels()
     try:
         yield
