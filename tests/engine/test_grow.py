@@ -457,7 +457,8 @@ def test_a_flag_raised_while_growing_ends_it_soon():
     rng = np.random.default_rng(0)
     columns = rng.normal(size=(5, 30_000)).astype(np.float32)
     target = class_target(rng.integers(0, 2, 30_000))
-    settings = make_settings(budget=1500, strategy=1)
+    # The whole tree takes seconds, so that it is not grown when the flag is raised late.
+    settings = make_settings(budget=30_000, strategy=1)
     grammar = make_grammar([0] * 5)
     stop = np.zeros(1, np.int64)
     found: list[Tree] = []

@@ -247,7 +247,7 @@ class Search:
                 self._drop(method, Status.STOPPED, Reason.SCREENED_OUT)
 
     def _open_fold(self) -> bool:
-        """Begin a fold with the original columns; False without one more, or time for it."""
+        """Open a fold and score the original columns; False without one more, or time for it."""
         number = len(self.folds)
         if number and not (self._alive and self._has_time(self._costs.base)):
             return False

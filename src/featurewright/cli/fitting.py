@@ -192,7 +192,7 @@ def _dates_of(series: pl.Series) -> Any:
 def notices_of_time(
     frame: pl.DataFrame, training: TrainingTable, order: str | None
 ) -> Iterator[str]:
-    """Say how rows are put in order, or that they could be."""
+    """Yield sentences about the order in time of the rows: how it is known, or could be."""
     if order is not None:
         if frame[order].dtype == pl.String and _dates_of(frame[order]) is None:
             yield (
@@ -338,7 +338,7 @@ def _notices(console: Console) -> Iterator[None]:
 
 @contextmanager
 def _handled(handler: logging.Handler) -> Iterator[None]:
-    """Let a handler have what the package logs."""
+    """Send what the package logs to a handler."""
     logger = logging.getLogger("featurewright")
     logger.addHandler(handler)
     try:

@@ -163,7 +163,7 @@ class Parts(Source):
 
 
 def tell_parts(source: Source, console: Console) -> None:
-    """Say how many parts a table has."""
+    """Print the number of parts of a table."""
     from featurewright.cli import display
 
     if isinstance(source, Parts):

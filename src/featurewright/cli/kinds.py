@@ -216,7 +216,7 @@ def _kept(series: pl.Series, kind: Kind, nulls: list[str], delimiter: str) -> pl
 
 
 def _refuse(name: str, wrong: pl.Series, expected: str) -> None:
-    """Say which value is not what the fit saw."""
+    """Refuse values of another kind than the fit saw, by the first of them."""
     wrong = wrong.drop_nulls()
     if not wrong.is_empty():
         raise UserError(

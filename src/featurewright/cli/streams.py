@@ -49,7 +49,7 @@ class _Unpacked(io.RawIOBase):
         self._packed = self._ready = b""
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Whether it can be read: always."""
         return True
 
     def readinto(self, buffer: Any) -> int:

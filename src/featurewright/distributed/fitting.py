@@ -121,7 +121,7 @@ def fit_collection(
 
 @contextmanager
 def _told(model: Any, counts: LevelCounts) -> Iterator[None]:
-    """Tell an estimator for its fit that its rows are a sample, and of levels it may not have."""
+    """Set for a fit that its rows are a sample, and the levels that these may not have."""
     model._known_levels, model._sampled = counts.levels(), True
     try:
         yield

@@ -282,7 +282,7 @@ def _add(parts: list[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]
 def learn_statistics(
     model: Any, partitions: Partitions, counts: LevelCounts, training: TrainingRows | None = None
 ) -> bool:
-    """Have a fitted model take medians, ranges and shares of levels from all partitions.
+    """Replace a fitted model's medians, ranges and shares of levels by those of all partitions.
 
     `training` computes the columns of training rows where these differ from those of other rows.
     Returns whether the model has any that can be had so.

@@ -62,7 +62,7 @@ def bring_linked(links: Any, flat: Iterable[Any], X: Any, tables: Mapping[str, A
 
 
 def takes_collections(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a method of an estimator hand collections to the module that knows them."""
+    """Wrap a method of an estimator so that collections go to the module that computes on them."""
 
     @wraps(method)
     def call(self: Any, X: Any, *others: Any, **named: Any) -> Any:

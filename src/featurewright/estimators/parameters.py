@@ -77,7 +77,7 @@ class DeclaredParameters(TakesCollections):
 
 
 def _naming_arguments(constructor: Callable[..., None]) -> Callable[..., None]:
-    """Have a constructor refuse arguments that it does not take by the name of the public class.
+    """Wrap a constructor so that errors about unknown arguments name the public class.
 
     Python's own error names the class that has the constructor, which may be one that users have
     never seen.
@@ -304,4 +304,4 @@ def check_threads(name: str, value: Any) -> None:
 
 
 def accept(name: str, value: Any) -> None:
-    """Let everything pass: what the value must be is known only from others, or from the target."""
+    """Accept every value: what it must be is known only from others, or from the target."""

@@ -181,7 +181,7 @@ class Layers:
     # Writing ------------------------------------------------------------------------------------
 
     def _key(self, key: str, k: int, *, first: bool) -> Sql:
-        """Carry a key column along under a name of our own."""
+        """Write a key column, which all layers pass on under a name of our own."""
         if not first:
             return _column(f"k{k}")
         return sqlglot().Alias(this=quoted(key, column=True), alias=_internal(f"k{k}"))

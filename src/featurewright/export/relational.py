@@ -543,7 +543,7 @@ def _parse(query: str) -> Sql:
 
 
 def _named(value: Sql, name: str) -> Sql:
-    """Give a value one of our names."""
+    """Write a value under a name of our own."""
     exp = sqlglot()
     return exp.Alias(this=value, alias=exp.Identifier(this=name, quoted=False))
 

@@ -319,7 +319,7 @@ def encode_columns(
 
 
 def _number_unseen(codes: Numbers, series: nw.Series[Any], first: int) -> None:
-    """Give labels without a code one each, in the order of the labels."""
+    """Assign codes to labels that have none, in the order of the labels."""
     known = ~np.asarray(series.is_null().to_numpy(), dtype=bool)
     if series.dtype.is_float():
         known &= ~np.isnan(np.asarray(series.to_numpy(), dtype=np.float64))

@@ -220,7 +220,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def all_links(links: Iterable[Link]) -> Iterator[Link]:
-    """Go through links and those below them."""
+    """Yield links, each followed by those below it."""
     for link in links:
         yield link
         yield from all_links(link.links)

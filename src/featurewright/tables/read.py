@@ -304,7 +304,7 @@ def _read_array(
 
 
 def _refuse_text(X: Any, error: ValueError) -> None:
-    """Say which text an array holds, if that is why it is not one of numbers."""
+    """Refuse an array that holds text, by the first text that is no number."""
     for value in np.asarray(X, dtype=object).ravel():
         if isinstance(value, str | bytes) and not _is_number(value):
             raise ValueError(
