@@ -43,6 +43,7 @@ from featurewright.estimators.parameters import (
     within,
 )
 from featurewright.estimators.progress import compilation_notice, progress
+from featurewright.estimators.publications import cited
 from featurewright.estimators.shared_parameters import (
     CLASS_WEIGHT,
     FITTED,
@@ -395,7 +396,19 @@ class BoostedTrees(ConstructiveLearner):
             yield raw
 
 
-@documented(attributes=BOOSTED)
+@documented(
+    attributes=BOOSTED,
+    publication=cited(
+        "monte_carlo",
+        """
+`featurewright.published("monte_carlo_stumps")` and `published("monte_carlo_boosting")` have the
+settings of the publication: AdaBoost.MH (`loss="adaboost_mh"`) with 1,000 stumps or trees of depth
+3, ten candidates for each column, all of them scored on all rows of their node (`halving=None`),
+and no column beside them. The log loss, which is the default, and its limits are not of the
+publication.
+""",
+    ),
+)
 class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
     """Boosted trees whose nodes test raw columns and expressions searched on their own rows.
 
@@ -408,6 +421,8 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
     classes_ : ndarray
         The classes.
     {attributes}
+
+    {publication}
 
     Examples
     --------
@@ -603,7 +618,15 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
             yield self.classes_[np.argmax(shares, axis=1)]
 
 
-@documented(attributes=BOOSTED)
+@documented(
+    attributes=BOOSTED,
+    publication=cited(
+        "monte_carlo",
+        """
+The publication has classes alone, and boosts by AdaBoost.MH.
+""",
+    ),
+)
 class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
     """Boosted regression trees whose nodes test raw columns and searched expressions.
 
@@ -614,6 +637,8 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
     Attributes
     ----------
     {attributes}
+
+    {publication}
 
     Examples
     --------

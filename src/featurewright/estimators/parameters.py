@@ -118,8 +118,8 @@ def keep_arguments(estimator: Any, arguments: Mapping[str, Any]) -> None:
             setattr(estimator, name, value)
 
 
-def documented(*, attributes: str = "") -> Callable[[Estimator], Estimator]:
-    """Fill `{parameters}` and `{attributes}` in a class's docstring."""
+def documented(*, attributes: str = "", publication: str = "") -> Callable[[Estimator], Estimator]:
+    """Fill `{parameters}`, `{attributes}` and `{publication}` in a class's docstring."""
 
     def fill(estimator: Estimator) -> Estimator:
         declared = declared_parameters(estimator)
@@ -127,7 +127,8 @@ def documented(*, attributes: str = "") -> Callable[[Estimator], Estimator]:
         entries = [declared[name].describe(name, p.default) for name, p in signature.items()]
         document = dedent("    " + (estimator.__doc__ or ""))
         document = document.replace("{parameters}", "\n".join(entries))
-        estimator.__doc__ = document.replace("{attributes}", attributes.strip())
+        document = document.replace("{attributes}", attributes.strip())
+        estimator.__doc__ = document.replace("{publication}", publication)
         return estimator
 
     return fill

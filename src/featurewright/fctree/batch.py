@@ -48,6 +48,7 @@ from featurewright.estimators.parameters import (
     within,
 )
 from featurewright.estimators.progress import compilation_notice, progress
+from featurewright.estimators.publications import cited
 from featurewright.estimators.shared_parameters import (
     CLASS_WEIGHT,
     MAX_TIME,
@@ -274,7 +275,15 @@ class _Best:
         return sorted(self.heap, reverse=True)
 
 
-@documented()
+@documented(
+    publication=cited(
+        "fctree",
+        """
+This is the exhaustive method beside feature construction trees in their publication, called TFC
+there. `featurewright.published("tfc")` has its settings, which are the defaults.
+""",
+    ),
+)
 class BatchConstructor(ConstructiveLearner):
     """Apply every operator to every choice of columns, and keep what separates all rows best.
 
@@ -298,6 +307,8 @@ class BatchConstructor(ConstructiveLearner):
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of str
         Their names, where the table had names.
+
+    {publication}
 
     Examples
     --------

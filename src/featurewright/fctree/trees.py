@@ -32,6 +32,7 @@ from featurewright.estimators.parameters import (
     rows_or_share,
     whole,
 )
+from featurewright.estimators.publications import cited
 from featurewright.estimators.shared_parameters import (
     FITTED,
     GROWTH,
@@ -279,7 +280,20 @@ class FCTree(GrownEnsemble):
         return tuple(sorted(merged, key=lambda feature: -feature.gain))
 
 
-@documented(attributes=LEARNED)
+@documented(
+    attributes=LEARNED,
+    publication=cited(
+        "fctree",
+        """
+`featurewright.published("fctree")` has the settings of the publication: as many constructed
+features at a node as there are columns (`n_constructed="1n"`), and no column tested twice on a path
+(`reuse_columns=False`, which is the default where features are constructed).
+`published("fctree_unweighted")` is the same without weights. What is left: the form of the weights
+is ours. It has the properties that the publication states: operators that built more informative
+features at a node are drawn more often below it.
+""",
+    ),
+)
 class FCTreeClassifier(GrownClassifier, FCTree):
     """A decision tree that constructs features at its nodes and learns which operators pay.
 
@@ -300,6 +314,8 @@ class FCTreeClassifier(GrownClassifier, FCTree):
     classes_ : ndarray
         The classes.
     {attributes}
+
+    {publication}
 
     Examples
     --------
@@ -348,7 +364,15 @@ class FCTreeClassifier(GrownClassifier, FCTree):
         keep_arguments(self, locals())
 
 
-@documented(attributes=LEARNED)
+@documented(
+    attributes=LEARNED,
+    publication=cited(
+        "fctree",
+        """
+The publication has two classes. `n_constructed="1n"` is the setting that differs from the defaults.
+""",
+    ),
+)
 class FCTreeRegressor(GrownRegressor, FCTree):
     """A regression tree that constructs features at its nodes and learns which operators pay.
 
@@ -361,6 +385,8 @@ class FCTreeRegressor(GrownRegressor, FCTree):
     Attributes
     ----------
     {attributes}
+
+    {publication}
 
     Examples
     --------
