@@ -45,6 +45,8 @@ class LinkLayout:
         What the values of each key column are: "numbers", "text" or "times".
     has_dates, zoned : bool
         Whether the times are dates, and have a time zone.
+    are_days : bool
+        Whether they have no time of day: what they date is known when the day is over.
     """
 
     table: TableLayout
@@ -53,6 +55,7 @@ class LinkLayout:
     kinds: tuple[str, ...]
     has_dates: bool
     zoned: bool
+    are_days: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +150,8 @@ class Source:
                 UserWarning,
                 stacklevel=2,
             )
-        return until.values
+        # What is dated to a day may have come after the row on that day.
+        return np.floor(until.values) if self.layout.are_days else until.values
 
     def without_rows(self) -> Source:
         """Return what was learned, without the rows."""
@@ -289,7 +293,8 @@ def _learn_layout(link: Link, frame: nw.DataFrame[Any], max_order: int) -> LinkL
     times = None if link.time is None else read_times(frame, link.time, _owner(link))
     schema = join_schemas(table.schema, link.links, below)
     has_dates, zoned = times is not None and times.has_dates, times is not None and times.zoned
-    return LinkLayout(table, tuple(below), schema, kinds, has_dates, zoned)
+    are_days = times is not None and times.are_days and link.kind is LinkKind.TABLE
+    return LinkLayout(table, tuple(below), schema, kinds, has_dates, zoned, are_days)
 
 
 def _learn_nested(
