@@ -489,3 +489,11 @@ def test_labels_over_links_are_categories_where_the_estimator_takes_them(estimat
     check_dialects(auto, {"balls": balls})
     assert render(summarize(auto))
     assert auto.summary()
+
+
+def test_nothing_is_learned_from_targets_that_are_not_known_yet():
+    times = np.random.default_rng(0).integers(0, 100, 300).astype(float)
+    for train, test in split_by_time(times, 4, None, 0, delay=10.0):
+        assert times[train].max() <= times[test].min() - 10.0
+    with pytest.raises(ValueError, match="no target is known"):
+        split_by_time(times, 4, None, 0, delay=1000.0)

@@ -271,6 +271,30 @@ def test_an_empty_table() -> None:
     check(model, rows, {"orders": orders.clear()})
 
 
+def test_dates_without_a_time_of_day() -> None:
+    rng = np.random.default_rng(0)
+    start = dt.datetime(2024, 2, 25)
+    orders = pl.DataFrame(
+        {
+            "who": rng.integers(0, 20, 200),
+            "at": [start + dt.timedelta(days=int(d)) for d in rng.integers(0, 9, 200)],
+            "size": rng.normal(size=200),
+        }
+    )
+    hours = rng.integers(0, 9 * 24, 50).tolist()
+    rows = pl.DataFrame(
+        {
+            "who": rng.integers(0, 22, 50),
+            "now": [start + dt.timedelta(hours=hour) for hour in hours],
+        }
+    )
+    link = Link(orders, on="who", time="at", name="orders")
+    y = rng.normal(size=50)
+    model = RelationalFeatures([link], as_of="now", include_original=False, keep_missing=True)
+    model = with_features(model.fit(rows, y), every_feature(model, 0), rows, y)
+    check(model, rows, {"orders": orders})
+
+
 def test_links_without_times() -> None:
     orders, rows = orders_and_rows(False)
     link = Link(orders.drop("at"), on="line", name="orders")

@@ -43,7 +43,13 @@ from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize, unexpected
 from featurewright.auto.targets import TASKS, known_rows, read_target, take_rows
 from featurewright.auto.text import as_text, result_blocks, told
-from featurewright.auto.time_folds import N_FOLDS, check_as_of, row_times, split_by_time
+from featurewright.auto.time_folds import (
+    N_FOLDS,
+    check_as_of,
+    longest_delay,
+    row_times,
+    split_by_time,
+)
 from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, Workspace
 from featurewright.estimators.collections import TakesCollections, takes_collections
@@ -396,7 +402,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         times = row_times(X, self.as_of, self.links)
         if times is not None and isinstance(cv, int | np.integer):
             n_folds = N_FOLDS if self.cv is None else whole_number("cv", cv, 2)
-            cv = split_by_time(times, n_folds, groups, seed) or cv
+            cv = split_by_time(times, n_folds, groups, seed, longest_delay(self.links)) or cv
         self.later_folds_ = times is not None and isinstance(cv, list) and cv is not self.cv
         links = self._link_search(X, labels, groups) if len(self.links) else None
         folds = make_folds(cv, labels, groups, self.task_, seed, weights=weights)

@@ -148,7 +148,10 @@ class LinkedQuery:
             columns += self._here(source.link, place, source.layout.kinds)
             if source.link.time is not None:
                 when = model.as_of if source.link.kind is LinkKind.TABLE else source.link.time
-                columns.append(_named(self._time(when, source.layout), f"t{place}"))
+                moment = self._time(when, source.layout)
+                if source.layout.are_days:
+                    moment = sqlglot().Floor(this=moment)
+                columns.append(_named(moment, f"t{place}"))
         groups = [*model._statistics.items(), *enumerate(model._groups, start=len(model._sources))]
         columns += [_named(self._group_code(means), f"g{place}") for place, means in groups]
         return sqlglot().Select(expressions=columns).from_(table, copy=False)

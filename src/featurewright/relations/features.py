@@ -83,7 +83,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
     A feature is an aggregate (count, mean, trend, ...) of a value of the linked rows, possibly
     under a condition and within a window of time. Candidates are compared by what they explain of
     the target beyond the columns of the table, in rows that they were not learned from; variants of
-    the best ones are tried next. What explains no more than chance would is not kept.
+    the best ones are tried next. What explains no more than chance would is not kept. With `as_of`
+    candidates learn from the earlier half of them and are judged on the later half.
 
     A row never sees what was not known at its time: linked rows count only if their time is before
     the row's, rows of its own history only if they are strictly earlier, and a row is left out of
@@ -462,7 +463,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         means = self._learn_groups(frame, target, columns, labels, rng)
         known = np.hstack([_filled(usable), _filled(means)])
         search = FeatureSearch(self._sources, seen, self._settings(), rng)
-        found = search.run(target, known, labels)
+        found = search.run(target, known, labels, self._row_times(frame))
         self.n_candidates_ = search.n_candidates
         self.features_: tuple[LinkFeature, ...] = tuple(one.feature for one in found)
         self.worth_ = np.array([one.worth for one in found], dtype=np.float64)
@@ -536,6 +537,14 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             self._group_names += [f"{what}({label}, {link.title})" for label in columns.labels]
             found.append(encoded)
         return np.hstack(found)
+
+    def _row_times(self, frame: Any) -> Numbers | None:
+        """Return the times of the rows of a table, by which candidates are judged.
+
+        Not those of a history alone: its later values may be beyond all earlier ones.
+        """
+        timed = self.as_of is not None and frame is not None
+        return read_times(frame, self.as_of, "X").values if timed else None
 
     def _settings(self) -> SearchSettings:
         """Return what the search is asked for."""

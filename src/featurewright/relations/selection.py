@@ -112,7 +112,9 @@ class FeatureSearch:
         self._sources, self._seen, self._settings, self._rng = sources, seen, settings, rng
         self.n_candidates = 0
 
-    def run(self, target: Numbers, known: Numbers, labels: Any) -> list[Found]:
+    def run(
+        self, target: Numbers, known: Numbers, labels: Any, times: Numbers | None = None
+    ) -> list[Found]:
         """Return the features that are kept, best first.
 
         Parameters
@@ -123,6 +125,9 @@ class FeatureSearch:
             Columns that features must add to.
         labels : ndarray or None
             Rows with one label learn together or judge together.
+        times : ndarray or None
+            Times of the rows: without labels, the earlier half of them learns, and the later one
+            judges.
         """
         n_rows, settings, rng = len(target), self._settings, self._rng
         if not self._seen or n_rows < 4:
@@ -131,6 +136,10 @@ class FeatureSearch:
         rows = np.sort(rng.permutation(n_rows)[:n_screened])
         left = left_over(known, target)[rows]
         learning = draw_half(len(rows), None if labels is None else labels[rows], rng)
+        if times is not None and labels is None:
+            # What is used later has to hold later.
+            earlier = earlier_half(times[rows])
+            learning = learning if earlier is None else earlier
         values = {
             at: LinkValues(*seen.take(rows).alone(self._sources[at].rows))
             for at, seen in self._seen.items()
@@ -266,6 +275,15 @@ def draw_half(n_rows: int, labels: Any, rng: Any) -> npt.NDArray[np.bool_]:
     if labels is None:
         return np.asarray(rng.permutation(n_rows) < n_rows // 2)
     return draw_parts(n_rows, 2, labels, rng) == 0
+
+
+def earlier_half(times: Numbers) -> npt.NDArray[np.bool_] | None:
+    """Return which rows are the earlier half, never between equal times; None if all are equal."""
+    known = np.sort(times[~np.isnan(times)])
+    if not len(known) or known[0] == known[-1]:
+        return None
+    middle = known[len(known) // 2]
+    return np.asarray(times < middle if known[0] < middle else times <= middle)
 
 
 def _by_value(feature: LinkFeature) -> tuple[str, str]:

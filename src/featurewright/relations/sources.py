@@ -46,6 +46,8 @@ class LinkLayout:
         What the values of each key column are: "numbers", "text" or "times".
     has_dates, zoned : bool
         Whether the times are dates, and have a time zone.
+    are_days : bool
+        Whether they have no time of day: what they date is known when the day is over.
     """
 
     table: TableLayout
@@ -54,6 +56,7 @@ class LinkLayout:
     kinds: tuple[str, ...]
     has_dates: bool
     zoned: bool
+    are_days: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +151,8 @@ class Source:
                 UserWarning,
                 stacklevel=2,
             )
-        return until.values
+        # What is dated to a day may have come after the row on that day.
+        return np.floor(until.values) if self.layout.are_days else until.values
 
     def told(self, links: Sequence[Link]) -> Source:
         """Return the source with its link as it was given, and no rows of a collection."""
@@ -297,7 +301,8 @@ def _learn_layout(link: Link, frame: nw.DataFrame[Any], max_order: int) -> LinkL
     times = None if link.time is None else read_times(frame, link.time, _owner(link))
     schema = join_schemas(table.schema, link.links, below)
     has_dates, zoned = times is not None and times.has_dates, times is not None and times.zoned
-    return LinkLayout(table, tuple(below), schema, kinds, has_dates, zoned)
+    are_days = times is not None and times.are_days and link.kind is LinkKind.TABLE
+    return LinkLayout(table, tuple(below), schema, kinds, has_dates, zoned, are_days)
 
 
 def _learn_nested(
