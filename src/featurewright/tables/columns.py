@@ -30,6 +30,19 @@ _BOOLEAN_TYPES = (bool, np.bool_)
 _NUMBER_TYPES = (Real, Decimal, *_BOOLEAN_TYPES)
 
 
+def plain_form(series: nw.Series) -> nw.Series:
+    """Return a column of pandas that is sparse, or of the other byte order, in its usual form."""
+    if series.dtype != nw.Unknown:
+        return series
+    native = series.to_native()
+    dtype = getattr(native, "dtype", None)
+    if isinstance(dtype, np.dtype) and not dtype.isnative:
+        return nw.from_native(native.astype(dtype.newbyteorder("=")), series_only=True)
+    if type(dtype).__name__ == "SparseDtype":
+        return nw.from_native(native.sparse.to_dense(), series_only=True)
+    return series
+
+
 def content_of(name: str, series: nw.Series) -> Content:
     """Return the kind of a column's values; refuse those that cannot be read."""
     dtype = series.dtype
@@ -71,6 +84,7 @@ def _refusal(name: str, problem: str) -> str:
 
 def learn_column(name: str, series: nw.Series) -> tuple[Domain, Levels | None]:
     """Learn the domain of a column and, for a Category, its levels."""
+    series = plain_form(series)
     content = content_of(name, series)
     if content is Content.NOTHING:
         # The empty tuple marks that nothing is known yet, so that later tables may hold text.
@@ -81,12 +95,12 @@ def learn_column(name: str, series: nw.Series) -> tuple[Domain, Levels | None]:
         return Domain.BOOLEAN, None
     present = series.drop_nulls()
     # Not for objects, where True and 1 would become one value.
-    labels = present.to_list() if series.dtype == nw.Object else _distinct(present)
+    labels = present.to_list() if series.dtype == nw.Object else distinct_values(present)
     keys = set(map(label_key, labels))
     return Domain.CATEGORY, tuple(label for _, label in sorted(keys))
 
 
-def _distinct(series: nw.Series) -> list[object]:
+def distinct_values(series: nw.Series) -> list[object]:
     """Return the distinct values of a column without missing values."""
     try:
         return series.unique().to_list()
@@ -98,6 +112,7 @@ def encode_column(
     name: str, series: nw.Series, domain: Domain, levels: Levels | None
 ) -> NDArray[np.float64]:
     """Convert a column to floats under a learned domain and learned levels."""
+    series = plain_form(series)
     content = content_of(name, series)
     if content is Content.NOTHING or levels == ():
         return np.full(len(series), np.nan)
@@ -161,7 +176,7 @@ def _codes(series: nw.Series, levels: Levels) -> NDArray[np.float64]:
             for value, there in zip(values, present, strict=True)
         )
     else:
-        distinct = _distinct(series.drop_nulls())
+        distinct = distinct_values(series.drop_nulls())
         plain = {value: keyed.get(label_key(value), np.nan) for value in distinct}
         found = (plain.get(value, np.nan) for value in values)
     return np.fromiter(found, dtype=np.float64, count=len(values))
