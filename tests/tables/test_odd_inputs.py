@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+from tests.export.cases import make
 
 from featurewright.auto.targets import read_target
 from featurewright.tables import (
@@ -165,3 +166,13 @@ def test_weights_at_the_ends_of_floats_are_scaled(scale):
 def test_weights_of_classes_that_are_none():
     with pytest.raises(ValueError, match="class_weight has the label 'c', but the classes are"):
         apply_class_weight({"a": 1, "c": 2}, read_classes(["a", "b"]), None)
+
+
+@pytest.mark.parametrize("columns", [["b", "a"], ["a"], ["a", "b", "c"]])
+@pytest.mark.parametrize("name", ["ConstructiveTreeClassifier", "AutoFeatures"])
+def test_other_columns_than_those_of_the_fit_come_with_advice(name, columns):
+    frame = pd.DataFrame(np.arange(120.0).reshape(40, 3) % 7, columns=["a", "b", "c"])
+    model = make(name).fit(frame[["a", "b"]], frame["c"] > 3)
+    with pytest.raises(ValueError, match="The feature names should match") as caught:
+        model.predict(frame[columns])
+    assert "feature_names_in_" in " ".join(caught.value.__notes__)

@@ -759,6 +759,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         float
             The score.
         """
+        check_is_fitted(self)
         scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring_)
         return float(scorer(self.model_, self._columns(X, links), y))
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featurewright.expressions.domains import Domain
+from featurewright.expressions.text import shorten
 from featurewright.tables.schema import Levels
 
 
@@ -127,13 +128,29 @@ def encode_column(
     if content is Content.LABELS:
         expected = "booleans" if domain == Domain.BOOLEAN else "numbers"
         raise TypeError(
-            f"Column {name!r} holds strings or categories, but it held {expected} when the model "
-            f"was fitted: convert it to {expected} first."
+            f"Column {name!r} holds strings or categories such as {_odd_label(series)}, but it "
+            f"held {expected} when the model was fitted: convert it to {expected} first."
         )
     values = _floats(name, series)
     if domain == Domain.BOOLEAN and content is Content.NUMBERS:
         check_zero_one(name, values)
     return values
+
+
+def _odd_label(series: nw.Series) -> str:
+    """Return the first label that is not written as a number, else the first one, quoted."""
+    labels = [str(value) for value in series.drop_nulls().to_list()]
+    odd = next((label for label in labels if not is_written_number(label)), labels[0])
+    return repr(shorten(odd))
+
+
+def is_written_number(text: str | bytes) -> bool:
+    """Whether Python and NumPy read a text as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def check_zero_one(name: str, values: NDArray[np.floating]) -> None:

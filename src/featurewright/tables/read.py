@@ -21,6 +21,7 @@ from featurewright.expressions.opcodes import FLOAT_MAX
 from featurewright.tables.columns import (
     check_zero_one,
     encode_column,
+    is_written_number,
     label_key,
     learn_column,
     out_of_range,
@@ -254,8 +255,30 @@ def apply_table(
         check = partial(validate_data, estimator, reset=False)
         matrix = _read_array(X, check, np.dtype(dtype), order, any_range=any_range)
         return _check_array_domains(schema, matrix)
-    validate_data(estimator, X, reset=False, skip_check_array=True)
+    check_names(estimator, X)
     return _read_frame(frame, schema, np.dtype(dtype), order)
+
+
+def check_names(estimator: BaseEstimator, X: Any) -> None:
+    """Refuse a frame with other columns than that of the fit, or in another order.
+
+    So does scikit-learn: a pipeline that lost or gained a column is a mistake to be told of.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        The fitted estimator.
+    X : frame
+        The table.
+    """
+    try:
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+    except ValueError as error:
+        if hasattr(estimator, "feature_names_in_"):
+            error.add_note(
+                "Pass the columns of the fit, in its order: X[list(model.feature_names_in_)]."
+            )
+        raise
 
 
 # Arrays ---------------------------------------------------------------------------------------
@@ -349,20 +372,11 @@ def _without_markers(X: Any) -> NDArray[Any] | None:
 def _refuse_text(X: Any, error: ValueError) -> None:
     """Say which text an array holds, if that is why it is not one of numbers."""
     for value in np.asarray(X, dtype=object).ravel():
-        if isinstance(value, str | bytes) and not _is_number(value):
+        if isinstance(value, str | bytes) and not is_written_number(value):
             raise ValueError(
                 f"X is an array that holds the text {value[:40]!r}, but an array is of numbers: "
                 "pass a data frame, whose columns may hold labels."
             ) from error
-
-
-def _is_number(text: str | bytes) -> bool:
-    """Whether NumPy reads a text as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _writable(matrix: Matrix, order: Order) -> Matrix:
