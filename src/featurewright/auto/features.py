@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from featurewright.auto.candidates import ORIGINAL, Candidate
 from featurewright.auto.cross_check import score_estimators
 from featurewright.auto.estimators import (
-    STANDARD,
+    check_cv,
+    check_estimator,
     choose_estimator,
     few_threads,
     further_folds,
@@ -53,8 +54,17 @@ from featurewright.auto.time_folds import (
 from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, Workspace
 from featurewright.estimators.collections import TakesCollections, takes_collections
-from featurewright.estimators.parameters import check_jobs, flag, number, one_of, whole_number
+from featurewright.estimators.parameters import (
+    check_jobs,
+    check_seed,
+    check_verbose,
+    flag,
+    number,
+    one_of,
+    whole_number,
+)
 from featurewright.estimators.selection import indicator_target
+from featurewright.expressions.automaton import MAX_SIZE
 from featurewright.relations.links import check_links, in_tables_in_memory, names_of_rows
 from featurewright.tables import (
     EncodedTable,
@@ -505,13 +515,15 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         one_of("task", self.task, TASKS)
         if self.time_budget is not None:
             number("time_budget", self.time_budget, above=0.0)
+        check_seed("random_state", self.random_state)
+        check_verbose("verbose", self.verbose)
+        check_cv("cv", self.cv)
         if self.n_features_out is not None:
             whole_number("n_features_out", self.n_features_out, 1, other="None")
-        whole_number("max_size", self.max_size, 1)
+        whole_number("max_size", self.max_size, 1, most=MAX_SIZE)
         one_of("feature_names", self.feature_names, _NAMES)
         check_jobs(self.n_jobs)
-        if isinstance(self.estimator, str):
-            one_of("estimator", self.estimator, STANDARD)
+        check_estimator(self.estimator)
         check_links("links", self.links)
         check_as_of(self.as_of)
         flag("store_links", self.store_links)
@@ -765,6 +777,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         float
             The score.
         """
+        check_is_fitted(self)
         scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring_)
         return float(scorer(self.model_, self._columns(X, links), y))
 

@@ -8,7 +8,7 @@ is a function that fits something on training rows and returns a `Constructed`, 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -744,7 +744,10 @@ def _named_methods(methods: Any) -> list[str]:
         return readable(usual) if methods == "readable" else [methods]
     if not isinstance(methods, Iterable):
         raise ValueError(f"methods={methods!r} must be a name or a list of names.")
-    return list(dict.fromkeys(one_of("methods", name, tuple(METHODS)) for name in methods))
+    named = dict.fromkeys(one_of("methods", name, tuple(METHODS)) for name in methods)
+    if isinstance(methods, Set):  # whose order differs from process to process
+        return [name for name in METHODS if name in named]
+    return list(named)
 
 
 def may_join(method: str, others: Sequence[str]) -> bool:

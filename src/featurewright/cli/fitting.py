@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shlex
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -140,7 +141,9 @@ def _check_names(
     for name in (*targets, *drop, *named, *keys):
         if name not in frame.columns:
             raise UserError(f"There is no column {name!r}: {did_you_mean(name, frame.columns)}")
-    for name in targets:
+    for name, times in Counter(targets).items():
+        if times > 1:
+            raise UserError(f"--target names {name!r} {times} times: name each target once.")
         if name in drop or name in named or name in keys:
             raise UserError(f"Column {name!r} cannot be the target and something else too.")
     for name in keys:

@@ -129,6 +129,10 @@ def _numbers(series: pl.Series, delimiter: str) -> pl.Series | None:
 def kinds_of(model: Any) -> dict[str, Kind]:
     """Return what each column held that a model was fitted on."""
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    if not hasattr(model, "n_features_in_"):
+        raise UserError(
+            f"The {type(model).__name__} in the file is not fitted: fit it before it is saved."
+        )
     if not names:
         raise UserError(
             "The model was fitted on a table without column names, so a file cannot be matched "

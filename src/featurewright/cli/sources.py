@@ -28,6 +28,7 @@ from featurewright.cli.streams import (
     sniff_delimiter,
     text_rows,
     unpacking,
+    without_blank_lines,
 )
 from featurewright.tables import check_label
 
@@ -217,6 +218,8 @@ class Source:
         """Cut rows into cells of text without surrounding space."""
         if not data.strip(b"\r\n"):
             return
+        if len(names) > 1:
+            data = without_blank_lines(data)
         # Under numbered names every block has the same columns, whatever its first row looks like.
         numbers = self.delimiter.join(map(str, range(len(names))))
         frame = pl.read_csv(

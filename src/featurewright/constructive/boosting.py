@@ -509,7 +509,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
         if len(target.classes) < 2:
             raise ValueError(
                 "y has one class only, but boosting needs two or more classes: "
-                f"{target.classes[0]!r} is the only label."
+                f"{target.classes.tolist()[0]!r} is the only label."
             )
         weights = apply_class_weight(
             self.class_weight, target, check_weights(sample_weight, n_rows)

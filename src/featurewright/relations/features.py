@@ -202,7 +202,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             flag,
         ),
         "keep_missing": OUTPUT["keep_missing"],
-        "budget": Parameter("int", "Candidates that are compared.", whole(1)),
+        "budget": Parameter("int", "Candidates that are compared.", whole(1, most=2**31 - 1)),
         "task": Parameter(
             '{"auto", "classification", "regression"}',
             """
