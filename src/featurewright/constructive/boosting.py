@@ -15,7 +15,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from featurewright.constructive.losses import AdaBoostMH, LogLoss, Loss, SquaredError
 from featurewright.constructive.rounds import Rounds
 from featurewright.engine.forest import join
-from featurewright.engine.growth import Job
+from featurewright.engine.growth import Job, shares_bins
+from featurewright.engine.histograms import bin_columns
 from featurewright.estimators.base import (
     ConstructiveLearner,
     center_and_scale,
@@ -307,9 +308,12 @@ class BoostedTrees(ConstructiveLearner):
         )
         inner = matrix if held is None else matrix[kept]
         outer = None if held is None else matrix[held]
+        columns = np.ascontiguousarray(inner.T)
+        many = few is None and shares_bins(settings, columns)
         job = Job(
             matrix=inner,
-            columns=np.ascontiguousarray(inner.T),
+            columns=columns,
+            bins=bin_columns(inner) if many else None,
             target=loss.targets(np.zeros((loss.n_scores, len(kept))))[0],
             settings=settings,
             grammar=construction.grammar,
