@@ -380,9 +380,10 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
             self.n_jobs,
             adds_up=is_linear(estimator),
             takes_numbers=not is_boosting(estimator),
+            corrects=estimator if is_boosting(estimator) else None,
         )
         effort = EFFORTS[self.effort]
-        cv = effort.n_folds if self.cv is None else self.cv
+        cv = effort.folds_for(boosting=task.corrects is not None) if self.cv is None else self.cv
         times = row_times(X, self.as_of, self.links)
         if times is not None and isinstance(cv, int | np.integer):
             n_folds = N_FOLDS if self.cv is None else whole_number("cv", cv, 2)

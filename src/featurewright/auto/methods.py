@@ -107,6 +107,9 @@ class Task:
         Whether the estimator adds up its columns, so that a sum of them is nothing new to it.
     takes_numbers : bool
         Whether formulas may have learned numbers inside.
+    corrects : estimator or None
+        Formulas explain what this estimator leaves unexplained in rows that it has not learned
+        from; None for those that explain the target.
     """
 
     kind: str
@@ -115,6 +118,7 @@ class Task:
     n_jobs: int | None
     adds_up: bool = True
     takes_numbers: bool = True
+    corrects: Any = None
 
     def pick(self, classifier: Any, regressor: Any) -> Any:
         """Return the class of estimator for the target."""
