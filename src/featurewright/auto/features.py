@@ -31,8 +31,14 @@ from featurewright.auto.estimators import (
     takes_categories,
 )
 from featurewright.auto.failures import Attempt
-from featurewright.auto.links import LAST_SEED, LinkSearch, keep_used, read_table
-from featurewright.auto.methods import LABELS, LINKS, METHODS, Task, chosen_methods, warm_up
+from featurewright.auto.links import (
+    LAST_SEED,
+    LinkSearch,
+    keep_used,
+    read_table,
+    with_and_without,
+)
+from featurewright.auto.methods import LINKS, METHODS, Task, chosen_methods, warm_up
 from featurewright.auto.notebook import NotebookView
 from featurewright.auto.parts import RANGE_LEVELS, Part, compute_columns
 from featurewright.auto.plan import EFFORTS
@@ -82,22 +88,6 @@ _NAMES = ("auto", "formula", "short")
 def _model_has(method: str) -> Any:
     """Return a test of whether the fitted model has a method."""
     return lambda self: not hasattr(self, "model_") or hasattr(self.model_, method)
-
-
-def _with_and_without(
-    make: partial[Search],
-    methods: Sequence[str],
-    links: LinkSearch | None,
-) -> list[Search]:
-    """Return the searches of a table: with its links where it has some, and without.
-
-    An estimator that takes categories is given labels over links too.
-    """
-    takes = takes_categories(make.keywords["estimator"])
-    linked = list(dict.fromkeys([*methods, LABELS])) if takes else methods
-    found = [] if links is None else [make(methods=linked, links=links)]
-    flat = [method for method in methods if not METHODS[method].needs_links]
-    return [*found, make(methods=flat)] if flat else found
 
 
 class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, BaseEstimator):
@@ -406,9 +396,10 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
             adds_up=is_linear(estimator),
             takes_numbers=not is_boosting(estimator),
             takes_categories=takes_categories(estimator),
+            corrects=estimator if is_boosting(estimator) else None,
         )
         effort = EFFORTS[self.effort]
-        cv = effort.n_folds if self.cv is None else self.cv
+        cv = effort.folds_for(boosting=task.corrects is not None) if self.cv is None else self.cv
         times = row_times(X, self.as_of, self.links)
         if times is not None and isinstance(cv, int | np.integer):
             n_folds = N_FOLDS if self.cv is None else whole_number("cv", cv, 2)
@@ -446,7 +437,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 listen=self._hear,
                 skips_slow=isinstance(self.methods, str) and self.methods not in METHODS,
             )
-            return self._run(_with_and_without(make, methods, links), name, links), known
+            return self._run(with_and_without(make, methods, links, estimator), name, links), known
 
     def _link_search(self, X: Any, labels: NDArray[Any], groups: Any) -> LinkSearch:
         """Return what finds columns over links in choices of the training rows."""

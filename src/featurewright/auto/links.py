@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +13,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from featurewright.auto.estimators import takes_categories
+from featurewright.auto.methods import LABELS, METHODS
 from featurewright.auto.parts import KINDS, Part
 from featurewright.auto.plan import EFFORTS, Effort
 from featurewright.auto.workspace import Problem
@@ -390,3 +392,16 @@ def keep_used(
         return None
     used = used_columns(parts, n_own + len(linked.names))
     return linked.take(at - n_own for at in used)
+
+
+def with_and_without(
+    make: Callable[..., Any], methods: Sequence[str], links: LinkSearch | None, estimator: Any
+) -> list[Any]:
+    """Return the searches of a table: with its links where it has some, and without.
+
+    An estimator that takes categories is given labels over links too.
+    """
+    linked = [*methods, LABELS] if takes_categories(estimator) else methods
+    found = [] if links is None else [make(methods=list(dict.fromkeys(linked)), links=links)]
+    flat = [method for method in methods if not METHODS[method].needs_links]
+    return [*found, make(methods=flat)] if flat else found

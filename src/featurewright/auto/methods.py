@@ -119,6 +119,9 @@ class Task:
         Whether formulas may have learned numbers inside.
     takes_categories : bool
         Whether the estimator takes columns of codes as categories.
+    corrects : estimator or None
+        Formulas explain what this estimator leaves unexplained in rows that it has not learned
+        from; None for those that explain the target.
     """
 
     kind: str
@@ -128,6 +131,7 @@ class Task:
     adds_up: bool = True
     takes_numbers: bool = True
     takes_categories: bool = False
+    corrects: Any = None
 
     def pick(self, classifier: Any, regressor: Any) -> Any:
         """Return the class of estimator for the target."""
