@@ -264,8 +264,6 @@ class Workspace:
     ----------
     originals : Originals
         How the original columns become numbers.
-    base : ndarray of shape (n_rows, n_columns)
-        The original columns as numbers.
     seconds : float
         What the last construction took.
     """
@@ -273,12 +271,21 @@ class Workspace:
     def __init__(self, problem: Problem, seed: int, store: ValueStore, effort: Effort) -> None:
         self.problem, self.seed, self.store, self.effort = problem, seed, store, effort
         self.originals: Originals = problem.originals(None)
-        self.base = self.originals.compute(np.asarray(problem.own.matrix, np.float64))
+        self._base: Matrix | None = None
         self._pools: dict[str, Pool] = {}
         self._found: dict[tuple[Any, ...], Found] = {}
         self._with_codes: Originals | None = None
         self._unexplained: Matrix | None = None
         self.seconds = 0.0
+
+    @property
+    def base(self) -> Matrix:
+        """The original columns as numbers, computed when they are needed."""
+        found = self._base
+        if found is None:
+            matrix = np.asarray(self.problem.own.matrix, np.float64)
+            found = self._base = self.originals.compute(matrix)
+        return found
 
     def originals_for(self, estimator: Any) -> Originals:
         """Return the original columns for an estimator, as learned from the training rows."""
@@ -552,6 +559,11 @@ class Fold:
     def n_rows(self) -> int:
         """Number of training rows."""
         return len(self.space.problem.y)
+
+    def release(self) -> None:
+        """Give up what can be computed again, while the fold is not in use."""
+        self.space._base = None
+        self._held_out_base.clear()
 
     def score_originals(
         self, estimator: Any, scorer: HeldOutScorer, started: float
