@@ -47,6 +47,14 @@ def test_names_that_are_unknown_are_refused():
         published("forest")
 
 
+def test_every_method_names_its_paper():
+    """The documentation of `published` names the papers, which are those to cite."""
+    cited = " ".join((PAGE.parents[2] / "CITATION.cff").read_text("utf-8").split())
+    for publication in PUBLISHED.values():
+        assert any(title in cited for title in publication.paper.split(", "))
+        assert publication.paper in " ".join(str(published.__doc__).split())
+
+
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_documents_of_a_class_name_its_publication(name):
     document = getattr(featurewright, PUBLISHED[name].estimator).__doc__

@@ -34,13 +34,13 @@ from featurewright.estimators.parameters import (
 )
 from featurewright.estimators.publications import cited
 from featurewright.estimators.shared_parameters import (
-    CLASS_CRITERION,
     FITTED,
     GROWTH,
     MAX_TIME,
     OPERATORS,
     OUTPUT,
     check_budget_or_auto,
+    class_criterion,
     worded,
 )
 from featurewright.expressions import Feature, Operator, parse_budget
@@ -332,13 +332,7 @@ class FCTreeClassifier(GrownClassifier, FCTree):
     """
 
     _parameters: ClassVar = {
-        "criterion": worded(
-            CLASS_CRITERION,
-            """
-            How splits are scored: "entropy" (the default), "gain_ratio", "gini", "kearns_mansour"
-            or "normalized_gain".
-            """,
-        )
+        "criterion": class_criterion("entropy"),
     }
 
     def __init__(

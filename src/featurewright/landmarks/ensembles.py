@@ -32,13 +32,13 @@ from featurewright.estimators.parameters import (
 from featurewright.estimators.progress import progress
 from featurewright.estimators.publications import cited
 from featurewright.estimators.shared_parameters import (
-    CLASS_CRITERION,
     CLASS_WEIGHT,
     MAX_DEPTH,
     MAX_FEATURES,
     MIN_WEIGHT,
     NUMBER_CRITERION,
     RUNNING,
+    class_criterion,
     worded,
 )
 from featurewright.estimators.units import chosen_backend, run_units
@@ -466,7 +466,7 @@ class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
         "method": Parameter(
             "str", _method_text('"adaboost" (AdaBoost.M1), '), choice(*METHODS, None)
         ),
-        "criterion": worded(CLASS_CRITERION, 'How trees score splits: "entropy" by default.'),
+        "criterion": class_criterion("entropy"),
         "min_samples_leaf": _leaf_rows(", by their weight in boosting"),
         "class_weight": CLASS_WEIGHT,
     }
@@ -644,7 +644,7 @@ class KernelFeatureEnsembleRegressor(RegressorMixin, KernelFeatureEnsemble):
 
     _parameters: ClassVar = {
         "method": Parameter("str", _method_text(""), check_number_method),
-        "criterion": worded(NUMBER_CRITERION, 'How trees score splits: "squared_error".'),
+        "criterion": NUMBER_CRITERION,
         "landmarks": worded(
             LandmarkParameters._parameters["landmarks"],
             """

@@ -38,9 +38,9 @@ from featurewright.estimators.parameters import (
 from featurewright.estimators.progress import compilation_notice, progress
 from featurewright.estimators.publications import cited
 from featurewright.estimators.shared_parameters import (
-    ALL_CRITERIA,
     CLASS_WEIGHT,
     SAMPLES,
+    any_criterion,
     worded,
 )
 from featurewright.expressions import Domain
@@ -227,15 +227,7 @@ class ForestPathEncoder(GrownEnsemble):
             """,
             flag,
         ),
-        "criterion": Parameter(
-            "str",
-            """
-            How splits are scored. Classes: "gini" (the default), "entropy", "normalized_gain",
-            "gain_ratio" or "kearns_mansour". Numbers: "squared_error", which also makes numbers of
-            classes that are whole numbers.
-            """,
-            ALL_CRITERIA,
-        ),
+        "criterion": any_criterion("gini"),
         "bootstrap": Parameter(
             "bool", "Whether each tree grows on rows drawn with replacement.", flag
         ),

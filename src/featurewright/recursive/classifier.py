@@ -146,7 +146,7 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
         rows, plane = found.rows, found.plane
         problems = self._problems(rows.target, plane)
         blocks = (product(rows.columns, stage.matrix) for stage in found.stages)
-        if not self._calibrates_apart():
+        if not self._calibrates_on_held_out_rows():
             settings = (self.estimator, rows.weights, plane)
             return each_problem(_fit_one, blocks, problems, settings, self._threads(rows, plane))
         decisions = self._held_out_decisions(found)
