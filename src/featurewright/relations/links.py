@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from html import escape
@@ -138,7 +138,8 @@ class Link:
         if _is_pair(self.on) and isinstance(self.on, tuple):
             return [(self.on[0], self.on[1])]
         pairs = []
-        for key in self.on if isinstance(self.on, Iterable) else [self.on]:
+        listed = isinstance(self.on, Iterable) and not isinstance(self.on, Mapping)
+        for key in self.on if listed else [self.on]:
             if isinstance(key, str):
                 pairs.append((key, key))
             elif _is_pair(key):
