@@ -97,7 +97,7 @@ def block_bound(total, squares, n):
     return np.float32(min(total, math.sqrt(most * squares)))
 
 
-@kernel(in_order=True)
+@kernel
 def pack_target(target, row_ids, n, histograms):
     """Pack target, weight and a count of each row of the tree into one integer."""
     number, weight = 0.0, 0.0
