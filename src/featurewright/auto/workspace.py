@@ -276,6 +276,7 @@ class Workspace:
         self._found: dict[tuple[Any, ...], Found] = {}
         self._with_codes: Originals | None = None
         self._unexplained: Matrix | None = None
+        self._fitting = Lock()  # methods that run side by side wait for the same fits
         self.seconds = 0.0
 
     @property
@@ -300,18 +301,29 @@ class Workspace:
         problem = self.problem
         if problem.task.corrects is None:
             return problem.target
-        if self._unexplained is None:
-            originals = self.originals_for(problem.task.corrects)
-            self._unexplained = unexplained(
-                problem.task.corrects,
-                originals.compute(np.asarray(problem.own.matrix, np.float64)),
+        with self._fitting:
+            if self._unexplained is None:
+                self._unexplained = self._left_by(problem.task.corrects)
+            return self._unexplained
+
+    def _left_by(self, estimator: Any) -> Matrix:
+        """Return what an estimator leaves unexplained out of fold, given the original columns."""
+        problem, originals = self.problem, self.originals_for(estimator)
+        columns = originals.compute(np.asarray(problem.own.matrix, np.float64))
+        try:
+            return unexplained(
+                estimator,
+                columns,
                 problem.y,
                 problem.task.kind,
                 weights=problem.weights,
                 categories=tuple(originals.categories),
                 seed=self.seed,
             )
-        return self._unexplained
+        except Exception as error:
+            raise EstimatorError(
+                f"the estimator failed with some of the rows: {type(error).__name__}: {error}"
+            ) from error
 
     def construct(
         self, method: Method, sizes: Sequence[int], seconds: float | None = None
