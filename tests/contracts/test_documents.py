@@ -75,10 +75,14 @@ def test_readme_prints_what_it_says(capsys, other_estimators):
     assert capsys.readouterr().out == said
 
 
+# Tests of clusters in the same process have clients of their own, which are not meant here.
+ALONE = {"scheduler": "synchronous", "dataframe.shuffle.method": "tasks"}
+
+
+@pytest.mark.filterwarnings("ignore:Port 8787 is already in use")
 @pytest.mark.parametrize(("page", "code"), SNIPPETS)
 def test_code_of_pages_runs(page, code, capsys):
-    # Tests of clusters in the same process have clients of their own, which are not meant here.
-    with dask.config.set(scheduler="synchronous"):
+    with dask.config.set(ALONE):
         exec(compile(code, page, "exec"), {})
     assert capsys.readouterr().out.strip()
 
