@@ -68,12 +68,16 @@ def _model_has(method: str) -> Any:
 
 
 def _with_and_without(
-    make: Callable[..., Search], methods: Sequence[str], links: LinkSearch | None
+    make: Callable[..., Search],
+    methods: Sequence[str],
+    links: LinkSearch | None,
+    hear: Callable[..., None],
 ) -> list[Search]:
     """Return the searches of a table: with its links where it has some, and without."""
-    found = [] if links is None else [make(methods=methods, links=links)]
+    found = [] if links is None else [make(methods=methods, links=links, listen=hear)]
     flat = [method for method in methods if not METHODS[method].needs_links]
-    return [*found, make(methods=flat)] if flat else found
+    without = partial(hear, where=", without links") if found else hear
+    return [*found, make(methods=flat, listen=without)] if flat else found
 
 
 class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, BaseEstimator):
@@ -417,11 +421,12 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 seed=seed,
                 effort=effort,
                 clock=clock,
-                listen=self._hear,
                 store=ValueStore(),
                 skips_slow=isinstance(self.methods, str) and self.methods not in METHODS,
             )
-            return self._run(_with_and_without(make, methods, links), name, links), known
+            return self._run(
+                _with_and_without(make, methods, links, self._hear), name, links
+            ), known
 
     def _link_search(self, X: Any, labels: NDArray[Any], groups: Any) -> LinkSearch:
         """Return what finds columns over links in choices of the training rows."""
@@ -577,9 +582,9 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         for sentence in sentences:
             _logger.warning("%s", sentence)
 
-    def _hear(self, event: dict[str, Any]) -> None:
-        """Pass on what a search says, with the name of the scorer."""
-        self._notify({**event, "scoring": self.scoring_})
+    def _hear(self, event: dict[str, Any], where: str = "") -> None:
+        """Pass on what a search says, with which search it is and the name of the scorer."""
+        self._notify({**event, "stage": event["stage"] + where, "scoring": self.scoring_})
 
     def _notify(self, event: dict[str, Any]) -> None:
         """Log what was tried where `verbose` asks for it; a subclass may show it instead.
