@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
+import featurewright
 from featurewright import published
 from featurewright.publications import PUBLISHED
+
+PAGE = Path(__file__).parents[1] / "docs" / "understand" / "published.md"
 
 SMALL = {
     "forest_paths": {"max_estimators": 4, "step": 2},
@@ -45,13 +48,17 @@ def test_names_that_are_unknown_are_refused():
 
 
 def test_every_method_names_its_paper():
-    """The page lists what the table of the program says, and the papers are those to cite."""
-    root = Path(__file__).parents[1]
-    page = (root / "docs" / "understand" / "constructive.md").read_text("utf-8").replace("*", "")
-    cited = " ".join((root / "CITATION.cff").read_text("utf-8").split())
-    rows = [line for line in page.splitlines() if line.startswith('| "')]
-    for name, publication in PUBLISHED.items():
-        (row,) = [line for line in rows if f'"{name}"' in line]
-        assert publication.paper in row
+    """The documentation of `published` names the papers, which are those to cite."""
+    cited = " ".join((PAGE.parents[2] / "CITATION.cff").read_text("utf-8").split())
+    for publication in PUBLISHED.values():
         assert any(title in cited for title in publication.paper.split(", "))
         assert publication.paper in " ".join(str(published.__doc__).split())
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_documents_of_a_class_name_its_publication(name):
+    document = getattr(featurewright, PUBLISHED[name].estimator).__doc__
+    assert f'"{name}"' in document
+    *_, authors = document.partition("\nReferences\n----------\n")
+    first = authors.split(" and ")[0].split(",")[0].split()[-1]
+    assert first in PAGE.read_text(encoding="utf-8")

@@ -11,10 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.export.test_sql_links import check, check_dialects
+from tests.relations.test_categories import COLOURS, boxes
 from tests.relations.test_features import days, shop
 from tests.relations.test_files import reload
 
@@ -470,3 +472,49 @@ def test_links_of_a_model_without_any_are_refused() -> None:
         auto.predict(customers, links={"orders": orders})
     with pytest.raises(ValueError, match="there are no links"):
         with_orders(orders, links=(), methods="links").fit(customers, y)
+
+
+@pytest.mark.parametrize("estimator", ["boosting", "linear"])
+def test_labels_over_links_are_categories_where_the_estimator_takes_them(estimator):
+    rows, balls, y = boxes(400, n_shades=1 if estimator == "linear" else 4)
+    boosting = HistGradientBoostingRegressor(
+        max_iter=30, min_samples_leaf=5, categorical_features="from_dtype"
+    )
+    auto = AutoFeatures(
+        boosting if estimator == "boosting" else "linear",
+        links=[Link(balls, on="box", name="balls")],
+        methods="links" if estimator == "linear" else "labels",
+        effort="quick",
+        random_state=0,
+    ).fit(rows, y)
+    tried = {result["method"] for result in auto.results_}
+    kinds = {column.kind for column in auto.columns_}
+    assert auto.score(rows, y) > 0.7
+    if estimator == "linear":
+        assert "labels" not in tried
+        assert "label" not in kinds
+        assert any("mode(balls.colour)" in feature.name for feature in auto.features_)
+    else:
+        assert "label" in kinds
+        (at,) = [k for k, column in enumerate(auto.columns_) if column.kind == "label"]
+        codes = auto.transform(rows)[:, at]
+        assert set(np.unique(codes)) <= set(range(1, 4 * len(COLOURS) + 1))
+        assert auto.model_.is_categorical_[at]
+        newer = {"balls": balls.with_columns(colour=pl.lit("violet"))}
+        assert (auto.transform(rows, links=newer)[:, at] == 0).all()
+    loaded = reload(auto)
+    np.testing.assert_array_equal(
+        loaded.transform(rows, links={"balls": balls}), auto.transform(rows)
+    )
+    check(auto, rows, {"balls": balls})
+    check_dialects(auto, {"balls": balls})
+    assert render(summarize(auto))
+    assert auto.summary()
+
+
+def test_nothing_is_learned_from_targets_that_are_not_known_yet():
+    times = np.random.default_rng(0).integers(0, 100, 300).astype(float)
+    for train, test in split_by_time(times, 4, None, 0, delay=10.0):
+        assert times[train].max() <= times[test].min() - 10.0
+    with pytest.raises(ValueError, match="no target is known"):
+        split_by_time(times, 4, None, 0, delay=1000.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from featurewright.auto.candidates import ORIGINAL, Candidate
 from featurewright.auto.cross_check import score_estimators
 from featurewright.auto.estimators import (
-    STANDARD,
+    check_cv,
+    check_estimator,
     choose_estimator,
     few_threads,
     further_folds,
@@ -27,9 +28,16 @@ from featurewright.auto.estimators import (
     is_linear,
     make_folds,
     probabilities,
+    takes_categories,
 )
 from featurewright.auto.failures import Attempt
-from featurewright.auto.links import LAST_SEED, LinkSearch, keep_used, read_table
+from featurewright.auto.links import (
+    LAST_SEED,
+    LinkSearch,
+    keep_used,
+    read_table,
+    with_and_without,
+)
 from featurewright.auto.methods import LINKS, METHODS, Task, chosen_methods, warm_up
 from featurewright.auto.notebook import NotebookView
 from featurewright.auto.parts import RANGE_LEVELS, Part, compute_columns
@@ -42,13 +50,28 @@ from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize, unexpected
 from featurewright.auto.targets import TASKS, known_rows, read_target, take_rows
 from featurewright.auto.text import as_text, result_blocks, told
-from featurewright.auto.time_folds import N_FOLDS, check_as_of, row_times, split_by_time
+from featurewright.auto.time_folds import (
+    N_FOLDS,
+    check_as_of,
+    longest_delay,
+    row_times,
+    split_by_time,
+)
 from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, ValueStore, Workspace
 from featurewright.estimators.collections import TakesCollections, takes_collections
-from featurewright.estimators.parameters import check_jobs, flag, number, one_of, whole_number
+from featurewright.estimators.parameters import (
+    check_jobs,
+    check_seed,
+    check_verbose,
+    flag,
+    number,
+    one_of,
+    whole_number,
+)
 from featurewright.estimators.selection import indicator_target
-from featurewright.relations.links import check_links, names_of_rows
+from featurewright.expressions.automaton import MAX_SIZE
+from featurewright.relations.links import check_links, in_tables_in_memory, names_of_rows
 from featurewright.tables import (
     EncodedTable,
     check_groups,
@@ -65,19 +88,6 @@ _NAMES = ("auto", "formula", "short")
 def _model_has(method: str) -> Any:
     """Return a test of whether the fitted model has a method."""
     return lambda self: not hasattr(self, "model_") or hasattr(self.model_, method)
-
-
-def _with_and_without(
-    make: Callable[..., Search],
-    methods: Sequence[str],
-    links: LinkSearch | None,
-    hear: Callable[..., None],
-) -> list[Search]:
-    """Return the searches of a table: with its links where it has some, and without."""
-    found = [] if links is None else [make(methods=methods, links=links, listen=hear)]
-    flat = [method for method in methods if not METHODS[method].needs_links]
-    without = partial(hear, where=", without links") if found else hear
-    return [*found, make(methods=flat, listen=without)] if flat else found
 
 
 class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, BaseEstimator):
@@ -109,7 +119,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     methods : {"all", "readable"}, str or list of str, default="all"
         What is tried: "forest", "batch", "fctree" and "boosting", which give formulas
         ("readable"), "landmarks", "scores", "votes", "formula votes", "paths", "formula paths",
-        "recursive". Where there are links, "links" is tried besides.
+        "recursive". Where there are links, "links" is tried besides, and "labels" with estimators
+        that take categories.
     time_budget : float or None, default=None
         Seconds after which the search is cut short, as a guard; None never does. It may be
         overdrawn by a tenth and by the time of one fit. A search that was cut short depends on how
@@ -384,13 +395,15 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
             self.n_jobs,
             adds_up=is_linear(estimator),
             takes_numbers=not is_boosting(estimator),
+            takes_categories=takes_categories(estimator),
+            corrects=estimator if is_boosting(estimator) else None,
         )
         effort = EFFORTS[self.effort]
-        cv = effort.n_folds if self.cv is None else self.cv
+        cv = effort.folds_for(boosting=task.corrects is not None) if self.cv is None else self.cv
         times = row_times(X, self.as_of, self.links)
         if times is not None and isinstance(cv, int | np.integer):
             n_folds = N_FOLDS if self.cv is None else whole_number("cv", cv, 2)
-            cv = split_by_time(times, n_folds, groups, seed) or cv
+            cv = split_by_time(times, n_folds, groups, seed, longest_delay(self.links)) or cv
         self.later_folds_ = times is not None and isinstance(cv, list) and cv is not self.cv
         links = self._link_search(X, labels, groups) if len(self.links) else None
         folds = make_folds(cv, labels, groups, self.task_, seed, weights=weights)
@@ -425,7 +438,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 skips_slow=isinstance(self.methods, str) and self.methods not in METHODS,
             )
             return self._run(
-                _with_and_without(make, methods, links, self._hear), name, links
+                with_and_without(make, methods, links, estimator, self._hear), name, links
             ), known
 
     def _link_search(self, X: Any, labels: NDArray[Any], groups: Any) -> LinkSearch:
@@ -440,6 +453,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
             effort=EFFORTS[self.effort],
             n_jobs=self.n_jobs,
             store_links=self.store_links,
+            sampled=getattr(self, "_sampled", False),
         )
 
     _make_clock = Clock  # tests replace it with a clock that they control
@@ -496,13 +510,15 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         one_of("task", self.task, TASKS)
         if self.time_budget is not None:
             number("time_budget", self.time_budget, above=0.0)
+        check_seed("random_state", self.random_state)
+        check_verbose("verbose", self.verbose)
+        check_cv("cv", self.cv)
         if self.n_features_out is not None:
             whole_number("n_features_out", self.n_features_out, 1, other="None")
-        whole_number("max_size", self.max_size, 1)
+        whole_number("max_size", self.max_size, 1, most=MAX_SIZE)
         one_of("feature_names", self.feature_names, _NAMES)
         check_jobs(self.n_jobs)
-        if isinstance(self.estimator, str):
-            one_of("estimator", self.estimator, STANDARD)
+        check_estimator(self.estimator)
         check_links("links", self.links)
         check_as_of(self.as_of)
         flag("store_links", self.store_links)
@@ -637,11 +653,11 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         return self._output(read_table(self, X, links))
 
     def _quantile_levels(self) -> tuple[float, ...]:
-        """Return the quantiles that constants are learned from; none where rows have links.
+        """Return the quantiles that constants are learned from, for rows by themselves.
 
-        A row of the fit is no link of its own, so columns over links are other ones there.
+        There are none where a row is known by other rows of its table, or by a collection.
         """
-        return () if self.links else RANGE_LEVELS
+        return RANGE_LEVELS if in_tables_in_memory(self.links) else ()
 
     def _filled_parts(self) -> list[Part]:
         """Return the parts that have fills and ranges."""
@@ -649,7 +665,10 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
 
     def _unfilled(self, X: Any) -> NDArray[np.float64]:
         """Return numbers and constructed columns of some rows; undefined values are NaN."""
-        table = read_table(self, X, None)
+        return self._unfilled_table(read_table(self, X, None))
+
+    def _unfilled_table(self, table: EncodedTable) -> NDArray[np.float64]:
+        """Return the same for rows as methods see them."""
         numbers = np.asarray(table.matrix, np.float64)[:, self.originals_.numbers]
         return np.column_stack([numbers, *(part.raw(table) for part in self._filled_parts())])
 
@@ -753,6 +772,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         float
             The score.
         """
+        check_is_fitted(self)
         scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring_)
         return float(scorer(self.model_, self._columns(X, links), y))
 

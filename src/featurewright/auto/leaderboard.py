@@ -178,6 +178,11 @@ class Leaderboard:
         most = max(map(self.n_scores, candidates), default=0)
         return max((self.mean_gain(c) for c in candidates if self.n_scores(c) == most), default=0.0)
 
+    def loses_everywhere(self, method: str) -> bool:
+        """Whether every candidate of a method loses in every fold, two or more."""
+        candidates = [c for c in self.records[method].candidates if self.n_scores(c) >= 2]
+        return bool(candidates) and all(np.all(self.gains(c) < 0) for c in candidates)
+
     # The choice ---------------------------------------------------------------------------------
 
     def decide(self) -> tuple[Candidate, NDArray[np.float64]]:

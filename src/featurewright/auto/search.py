@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from featurewright.auto.ahead import LookAhead
 from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
+from featurewright.auto.choice import holds
 from featurewright.auto.failures import Attempt, ScoringError
 from featurewright.auto.formulas import is_found, sample_rows
 from featurewright.auto.front import front_points
@@ -248,7 +249,7 @@ class Search:
                 self._drop(method, Status.STOPPED, Reason.SCREENED_OUT)
 
     def _open_fold(self) -> bool:
-        """Begin a fold with the original columns; False without one more, or time for it."""
+        """Open a fold and score the original columns; False without one more, or time for it."""
         number = len(self.folds)
         if number and not (self._alive and self._has_time(self._costs.base)):
             return False
@@ -376,7 +377,8 @@ class Search:
     def _sizes(self, method: str) -> list[int]:
         """Return the numbers of columns to try: fewer where rows are few, or very many."""
         n_rows = len(self.problem.y)
-        sizes = self.effort.front_sizes if method == FORMULAS else METHODS[method].sizes
+        front = self.effort.sizes_for(boosting=self.problem.task.corrects is not None)
+        sizes = front if method == FORMULAS else METHODS[method].sizes
         if not sizes:
             return [min(self.n_scores, self.problem.limit or self.n_scores)]
         if has_formulas(method):
@@ -474,7 +476,7 @@ class Search:
         able = [method for method in self._alive if method not in self.joined]
         leader = max((self._promise(method) for method in self._alive), default=0.0)
         for method in able:
-            if number >= 1 and self._loses_everywhere(method):
+            if number >= 1 and self.leaderboard.loses_everywhere(method):
                 self._drop(method, Status.STOPPED, Reason.WORSE)
             elif number >= 1 and self._promise(method) < _FAR_BEHIND * leader:
                 self._drop(method, Status.STOPPED, Reason.FAR_BEHIND)
@@ -501,12 +503,6 @@ class Search:
             )
             if behind:
                 self._drop(method, Status.STOPPED, Reason.FAR_BEHIND)
-
-    def _loses_everywhere(self, method: str) -> bool:
-        """Whether every candidate of a method loses in every fold."""
-        board = self.leaderboard
-        candidates = [c for c in board.records[method].candidates if board.n_scores(c) >= 2]
-        return bool(candidates) and all(np.all(board.gains(c) < 0) for c in candidates)
 
     def _drop(self, method: str, status: Status, reason: Reason) -> None:
         """Try a method no more."""
@@ -558,8 +554,7 @@ class Search:
         """Return the candidate of most formulas in one order; none where there was no time."""
         if not self.joined or self.stopped_by_time:
             return []
-        most = max(self._sizes(FORMULAS))
-        path = Candidate((Block(self._joined_label, Order.JOINT, most),))
+        path = Candidate((Block(self._joined_label, Order.JOINT, max(self._sizes(FORMULAS))),))
         self.stopped_by_time = not self._costs.affords(path)
         return [] if self.stopped_by_time else [path]
 
@@ -771,8 +766,8 @@ class Search:
             candidate, _ = board.decide()
             if candidate == ORIGINAL or n_rows <= self._n_fold_rows:
                 return
-            gains = self._gains_with_more_rows(candidate, n_rows)
-            if not gains or np.mean(gains) > 0.0:
+            gains = np.array(self._gains_with_more_rows(candidate, n_rows))
+            if not len(gains) or holds(gains, board.test_share, self.effort.n_check_folds):
                 return
             board.disproved.add(candidate)
             outcome = Outcome(Status.STOPPED, Reason.NO_BETTER_ON_ALL_ROWS)
@@ -780,15 +775,24 @@ class Search:
         board.disproved.update(board.finished())
 
     def _gains_with_more_rows(self, candidate: Candidate, n_rows: int) -> list[float]:
-        """Return the gains of a candidate on the largest folds; none where there is no time."""
+        """Return the gains of a candidate on the largest folds; none where there is no time.
+
+        Without such folds, boosting has all, with the columns as they were found.
+        """
         gains: list[float] = []
+        n_folds, finds = self.effort.n_check_folds, self.effort.n_check_folds > 0
+        if not finds and self.problem.task.corrects is not None:
+            n_folds = min(self._n_folds, len(self.folds))
         by_rows = sorted(range(self._n_folds), key=lambda number: -len(self._rows[number][0]))
-        for number in by_rows[: self.effort.n_check_folds]:
+        for number in by_rows[:n_folds] if finds else range(n_folds):
             if not self._has_time(self._costs.reserve):
                 break
             with Attempt(f"The check of {candidate.label!r} with more rows") as attempt:
                 fold, base = self._make_fold(number, n_rows)
-                self.construct(fold.space, [candidate])
+                if finds:
+                    self.construct(fold.space, [candidate])
+                else:
+                    fold.space.take_columns(self.folds[number].space)
                 found = fold.score(candidate, self.estimator, self.scorer)
                 gains.append(found.evidence - base.evidence)
             if attempt.error:

@@ -19,9 +19,10 @@ from featurewright.auto.failures import EstimatorError, ScoringError
 from featurewright.auto.formulas import order_formulas
 from featurewright.auto.methods import MAX_FORMULAS, METHODS, Method, Request, Task, operators_of
 from featurewright.auto.originals import Originals, learn_originals
-from featurewright.auto.parts import KINDS, Part, learn_values, rate_formulas
+from featurewright.auto.parts import KINDS, Part, category_places, learn_values, rate_formulas
 from featurewright.auto.plan import Effort
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
+from featurewright.auto.unexplained import unexplained
 from featurewright.estimators.selection import by_residual, distinct, indicator_target
 from featurewright.tables import EncodedTable, Schema
 
@@ -274,6 +275,7 @@ class Workspace:
         self._pools: dict[str, Pool] = {}
         self._found: dict[tuple[Any, ...], Found] = {}
         self._with_codes: Originals | None = None
+        self._unexplained: Matrix | None = None
         self.seconds = 0.0
 
     @property
@@ -292,6 +294,24 @@ class Workspace:
         if self._with_codes is None:
             self._with_codes = self.problem.originals(estimator)
         return self._with_codes
+
+    def aim(self) -> Matrix:
+        """Return what formulas are to explain: the target, or what boosting leaves of it."""
+        problem = self.problem
+        if problem.task.corrects is None:
+            return problem.target
+        if self._unexplained is None:
+            originals = self.originals_for(problem.task.corrects)
+            self._unexplained = unexplained(
+                problem.task.corrects,
+                originals.compute(np.asarray(problem.own.matrix, np.float64)),
+                problem.y,
+                problem.task.kind,
+                weights=problem.weights,
+                categories=tuple(originals.categories),
+                seed=self.seed,
+            )
+        return self._unexplained
 
     def construct(
         self, method: Method, sizes: Sequence[int], seconds: float | None = None
@@ -335,6 +355,12 @@ class Workspace:
         self.seconds = found.seconds
         return found.blocks
 
+    def take_columns(self, other: Workspace) -> None:
+        """Take over the columns that were found in other rows, to be computed for these."""
+        for name, (found, order) in other._pools.items():
+            values = MethodValues(found.part, self.problem.table, self.store)
+            self._pools[name] = Pool(values, order)
+
     def knows(self, method: str, sizes: Sequence[int]) -> bool:
         """Whether a method was run before it was asked for."""
         return (method, (), tuple(sizes)) in self._found
@@ -359,13 +385,18 @@ class Workspace:
         if rows is not None and method.keeps_all_rows:
             sample, weights = problem, np.zeros(len(problem.y))
             weights[rows] = 1.0
+        task, codes = replace(problem.task, n_jobs=n_jobs), sample.codes
+        if method.readable and task.corrects is not None:
+            rest = self.aim() if rows is None else self.aim()[rows]
+            codes = rest[:, 0] if rest.shape[1] == 1 else rest
+            task = replace(task, kind="regression", n_outputs=rest.shape[1])
         part, values = method.construct(
             Request(
                 method.name,
                 sample.table,
-                sample.codes,
+                codes,
                 weights,
-                replace(problem.task, n_jobs=n_jobs),
+                task,
                 self.seed,
                 seconds,
                 self.effort.scale,
@@ -378,7 +409,7 @@ class Workspace:
         if method.readable and sizes:
             values = train.all_columns(values if sample is problem else None)
             fresh = distinct(self.base, values)
-            ranked = by_residual(self.base, values[:, fresh], problem.target, max(sizes))
+            ranked = by_residual(self.base, values[:, fresh], self.aim(), max(sizes))
             order, places = Order.RESIDUAL, fresh[ranked]
         elif not method.readable:
             values = train.all_columns(values if sample is problem else None)
@@ -396,7 +427,7 @@ class Workspace:
             [feature for part in parts for feature in part.features[:MAX_FORMULAS]],
             problem.table,
             self.base,
-            problem.target,
+            self.aim(),
             weights=problem.weights,
             wanted=max(sizes),
             max_size=problem.task.max_size,
@@ -405,6 +436,7 @@ class Workspace:
             n_rows=self.effort.polish_rows,
             takes_sums=not problem.task.adds_up,
             takes_numbers=problem.task.takes_numbers,
+            for_trees=problem.task.corrects is not None,
         )
         part, values = learn_values(name, "formula", problem.table, features=features)
         train = MethodValues(part, problem.table, self.store)
@@ -483,7 +515,7 @@ def _pool_of(block: Block) -> str:
 
 def _new_columns(known: Matrix, part: Part, values: Matrix) -> Places:
     """Return the columns that are not redundant; indicators overlap little, and are many."""
-    if KINDS[part.kind].is_indicator:
+    if KINDS[part.kind].is_indicator or KINDS[part.kind].is_category:
         return np.arange(values.shape[1])
     return distinct(known, values)
 
@@ -582,7 +614,9 @@ class Fold:
         model = self._fit(
             estimator,
             self.space.columns(chosen, originals),
-            originals.categories,
+            category_places(
+                originals, ((self.space.part(pool).kind, len(places)) for pool, places in chosen)
+            ),
             constructed=bool(chosen),
         )
         self.fit_seconds = self._now() - started

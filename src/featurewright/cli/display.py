@@ -22,7 +22,7 @@ def plain(text: object, length: int = 200, style: str = "") -> Text:
 
 
 def counted(number: int, thing: str) -> str:
-    """Say how many there are of something."""
+    """Return a number and what it counts, in the plural where it is not 1."""
     return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
@@ -36,7 +36,7 @@ _WIDE = 120  # characters that a table with all columns needs
 
 
 def table_of(title: str, *columns: str, numbers: int = 0) -> Table:
-    """Begin a table; the last columns, as many as said, hold numbers."""
+    """Return an empty table whose last `numbers` columns are aligned to the right."""
     # Titles are broken where the table ends: one of few columns is as wide as its title.
     width = min(len(title), _TITLE_WIDTH)
     table = Table(

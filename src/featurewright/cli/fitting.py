@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shlex
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -140,7 +141,9 @@ def _check_names(
     for name in (*targets, *drop, *named, *keys):
         if name not in frame.columns:
             raise UserError(f"There is no column {name!r}: {did_you_mean(name, frame.columns)}")
-    for name in targets:
+    for name, times in Counter(targets).items():
+        if times > 1:
+            raise UserError(f"--target names {name!r} {times} times: name each target once.")
         if name in drop or name in named or name in keys:
             raise UserError(f"Column {name!r} cannot be the target and something else too.")
     for name in keys:
@@ -192,7 +195,7 @@ def _dates_of(series: pl.Series) -> Any:
 def notices_of_time(
     frame: pl.DataFrame, training: TrainingTable, order: str | None
 ) -> Iterator[str]:
-    """Say how rows are put in order, or that they could be."""
+    """Yield sentences about the order in time of the rows: how it is known, or could be."""
     if order is not None:
         if frame[order].dtype == pl.String and _dates_of(frame[order]) is None:
             yield (
@@ -338,7 +341,7 @@ def _notices(console: Console) -> Iterator[None]:
 
 @contextmanager
 def _handled(handler: logging.Handler) -> Iterator[None]:
-    """Let a handler have what the package logs."""
+    """Send what the package logs to a handler."""
     logger = logging.getLogger("featurewright")
     logger.addHandler(handler)
     try:

@@ -15,7 +15,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from featurewright.constructive.losses import AdaBoostMH, LogLoss, Loss, SquaredError
 from featurewright.constructive.rounds import Rounds
 from featurewright.engine.forest import join
-from featurewright.engine.growth import Job
+from featurewright.engine.growth import Job, shares_bins
+from featurewright.engine.histograms import bin_columns
 from featurewright.estimators.base import (
     ConstructiveLearner,
     center_and_scale,
@@ -43,6 +44,7 @@ from featurewright.estimators.parameters import (
     within,
 )
 from featurewright.estimators.progress import compilation_notice, progress
+from featurewright.estimators.publications import cited
 from featurewright.estimators.shared_parameters import (
     CLASS_WEIGHT,
     FITTED,
@@ -81,7 +83,7 @@ class FewRows:
     """Defaults for fewer than `_EARLY_ROWS` rows; labels are noisier than numbers."""
 
     least_leaves: int
-    rows_of_a_leaf: int  # one leaf for so many rows, in all trees of a round together
+    rows_of_a_leaf: int  # rows for each leaf, of all trees of a round together
     leaf_rows: int  # rows on each side of a split
     f_per_log: float  # F to enter over the logarithm of the number of candidates, of very few rows
 
@@ -229,7 +231,7 @@ class BoostedTrees(ConstructiveLearner):
         return _CLASSES if hasattr(self, "class_weight") else _NUMBERS
 
     def _most_rounds(self, n_rows: int) -> int:
-        """Return the most rounds of a table of so many rows."""
+        """Return the most rounds for a number of rows."""
         if not isinstance(self.n_estimators, str):
             return int(self.n_estimators)
         return _MANY_ROUNDS if self._few_rows(n_rows) else _FEW_ROUNDS
@@ -279,9 +281,8 @@ class BoostedTrees(ConstructiveLearner):
         labels: npt.NDArray[np.int32] | None,
     ) -> Self:
         """Grow the rounds; `make_loss` returns the loss of some of the rows."""
-        plain = "all"
         construction = plan_construction(
-            self, self._schema, operators, plain, budget=self._wanted_budget()
+            self, self._schema, operators, "all", budget=self._wanted_budget()
         )
         if self.max_features is None and not self._votes and self.search is not None:
             # Gradient boosting has few trees to find a plain column by chance.
@@ -307,9 +308,12 @@ class BoostedTrees(ConstructiveLearner):
         )
         inner = matrix if held is None else matrix[kept]
         outer = None if held is None else matrix[held]
+        columns = np.ascontiguousarray(inner.T)
+        many = few is None and shares_bins(settings, columns)
         job = Job(
             matrix=inner,
-            columns=np.ascontiguousarray(inner.T),
+            columns=columns,
+            bins=bin_columns(inner) if many else None,
             target=loss.targets(np.zeros((loss.n_scores, len(kept))))[0],
             settings=settings,
             grammar=construction.grammar,
@@ -395,7 +399,19 @@ class BoostedTrees(ConstructiveLearner):
             yield raw
 
 
-@documented(attributes=BOOSTED)
+@documented(
+    attributes=BOOSTED,
+    publication=cited(
+        "monte_carlo",
+        """
+`featurewright.published("monte_carlo_stumps")` and `published("monte_carlo_boosting")` have the
+settings of the publication: AdaBoost.MH (`loss="adaboost_mh"`) with 1,000 stumps or trees of depth
+3, ten candidates for each column, all of them scored on all rows of their node (`halving=None`),
+and no column beside them. The log loss, which is the default, and its limits are not of the
+publication.
+""",
+    ),
+)
 class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
     """Boosted trees whose nodes test raw columns and expressions searched on their own rows.
 
@@ -408,6 +424,8 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
     classes_ : ndarray
         The classes.
     {attributes}
+
+    {publication}
 
     Examples
     --------
@@ -495,7 +513,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
         if len(target.classes) < 2:
             raise ValueError(
                 "y has one class only, but boosting needs two or more classes: "
-                f"{target.classes[0]!r} is the only label."
+                f"{target.classes.tolist()[0]!r} is the only label."
             )
         weights = apply_class_weight(
             self.class_weight, target, check_weights(sample_weight, n_rows)
@@ -603,7 +621,15 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
             yield self.classes_[np.argmax(shares, axis=1)]
 
 
-@documented(attributes=BOOSTED)
+@documented(
+    attributes=BOOSTED,
+    publication=cited(
+        "monte_carlo",
+        """
+The publication has classes alone, and boosts by AdaBoost.MH.
+""",
+    ),
+)
 class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
     """Boosted regression trees whose nodes test raw columns and searched expressions.
 
@@ -614,6 +640,8 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
     Attributes
     ----------
     {attributes}
+
+    {publication}
 
     Examples
     --------

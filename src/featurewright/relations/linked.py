@@ -15,7 +15,7 @@ from featurewright.engine.ranges import find_before, order_by_key
 from featurewright.expressions import Domain
 from featurewright.relations.keys import KeyIndex, Numbers, Places
 from featurewright.tables import Schema, encode, learn_schema
-from featurewright.tables.dates import DAY, TimeKind, read_seconds, time_kind
+from featurewright.tables.dates import DAY, TimeKind, read_instants, read_seconds, time_kind
 
 _ID_NAME = re.compile(r"(^|[^a-zA-Z])(id|key|code)$|(?<=[a-z0-9])(Id|ID|Key|Code)$")
 _MAX_LABEL_SHARE = 0.5  # of the rows, that may have a label of their own
@@ -39,6 +39,12 @@ class Times:
     values: Numbers
     has_dates: bool
     zoned: bool
+
+    @property
+    def are_days(self) -> bool:
+        """Whether they are dates without a time of day."""
+        known = self.values[np.isfinite(self.values)]
+        return self.has_dates and len(known) > 0 and bool(np.all(known == np.floor(known)))
 
     def check_like(self, has_dates: bool, zoned: bool, here: str, there: str) -> None:
         """Refuse times that cannot be compared with others."""
@@ -75,6 +81,13 @@ def read_times(frame: nw.DataFrame[Any], name: str, owner: str) -> Times:
             f"Column {name!r} of {owner} has the dtype {series.dtype}, but times are dates, text "
             "such as '2024-12-31', or numbers: convert it first."
         )
+    if series.dtype not in (nw.Datetime, nw.Date):
+        try:
+            instants = read_instants(series)
+        except TypeError as error:
+            raise TypeError(f"Column {name!r} of {owner} holds times, but {error}.") from error
+        if instants is not None:
+            return Times(instants / DAY, True, True)
     if zoned:
         # Instants are compared, whatever the zones they are written in.
         series = series.dt.convert_time_zone("UTC")
@@ -319,7 +332,7 @@ def encode_columns(
 
 
 def _number_unseen(codes: Numbers, series: nw.Series[Any], first: int) -> None:
-    """Give labels without a code one each, in the order of the labels."""
+    """Assign codes to labels that have none, in the order of the labels."""
     known = ~np.asarray(series.is_null().to_numpy(), dtype=bool)
     if series.dtype.is_float():
         known &= ~np.isnan(np.asarray(series.to_numpy(), dtype=np.float64))

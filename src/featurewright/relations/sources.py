@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from featurewright.estimators.collections import is_collection
 from featurewright.expressions import Column, Domain
 from featurewright.relations.aggregates import AGGREGATES, LinkFeature, LinkValues, SeenRows
 from featurewright.relations.keys import Numbers, learn_keys, read_keys
@@ -45,6 +46,8 @@ class LinkLayout:
         What the values of each key column are: "numbers", "text" or "times".
     has_dates, zoned : bool
         Whether the times are dates, and have a time zone.
+    are_days : bool
+        Whether they have no time of day: what they date is known when the day is over.
     """
 
     table: TableLayout
@@ -53,6 +56,7 @@ class LinkLayout:
     kinds: tuple[str, ...]
     has_dates: bool
     zoned: bool
+    are_days: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +151,15 @@ class Source:
                 UserWarning,
                 stacklevel=2,
             )
-        return until.values
+        # What is dated to a day may have come after the row on that day.
+        return np.floor(until.values) if self.layout.are_days else until.values
+
+    def told(self, links: Sequence[Link]) -> Source:
+        """Return the source with its link as it was given, and no rows of a collection."""
+        (given,) = [link for link in links if link.title == self.link.title]
+        if not any(is_collection(link.table) for link in all_links([given])):
+            return self
+        return replace(self, link=given, linked=None)
 
     def without_rows(self) -> Source:
         """Return what was learned, without the rows."""
@@ -169,7 +181,7 @@ class Source:
     def missing(self, tables: Mapping[str, Any]) -> list[str]:
         """Return the links whose tables have to be given, since they are not kept."""
         given = [one.title for one in all_links([self.link]) if one.title in tables]
-        if self.linked is not None and not given:
+        if not given and (self.linked is not None or is_collection(self.link.table)):
             return []
         if self.target is not None:
             if self.linked is not None:
@@ -289,7 +301,8 @@ def _learn_layout(link: Link, frame: nw.DataFrame[Any], max_order: int) -> LinkL
     times = None if link.time is None else read_times(frame, link.time, _owner(link))
     schema = join_schemas(table.schema, link.links, below)
     has_dates, zoned = times is not None and times.has_dates, times is not None and times.zoned
-    return LinkLayout(table, tuple(below), schema, kinds, has_dates, zoned)
+    are_days = times is not None and times.are_days and link.kind is LinkKind.TABLE
+    return LinkLayout(table, tuple(below), schema, kinds, has_dates, zoned, are_days)
 
 
 def _learn_nested(
