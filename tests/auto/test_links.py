@@ -101,7 +101,7 @@ def test_which_row_is_meant_and_when_is_no_column() -> None:
     assert learn_reader(BaseEstimator(), numbers, **of_rows)[2]["day"].startswith("is the time")
 
 
-def test_two_searches_hold_one_store_and_the_columns_of_one(monkeypatch: Any) -> None:
+def test_two_searches_hold_one_store_and_the_columns_of_one(monkeypatch: Any, caplog: Any) -> None:
     """While a table is searched without its links, the other search gives up what it can."""
     customers, orders, y = shop()
     run, searches, resting = Search.run, [], []
@@ -113,8 +113,10 @@ def test_two_searches_hold_one_store_and_the_columns_of_one(monkeypatch: Any) ->
         run(search)
 
     monkeypatch.setattr(Search, "run", noted)
-    auto = with_orders(orders, cv=2).fit(customers, y)
+    auto = with_orders(orders, cv=2, verbose=1).fit(customers, y)
     assert len(resting) >= 2
+    assert "batch, fold 1 of 2; best" in caplog.text
+    assert "batch, fold 1 of 2, without links; best" in caplog.text
     assert searches[0].store is searches[1].store
     assert auto.gain_ > 0.3
 

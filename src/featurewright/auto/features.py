@@ -434,11 +434,12 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 seed=seed,
                 effort=effort,
                 clock=clock,
-                listen=self._hear,
                 store=ValueStore(),
                 skips_slow=isinstance(self.methods, str) and self.methods not in METHODS,
             )
-            return self._run(with_and_without(make, methods, links, estimator), name, links), known
+            return self._run(
+                with_and_without(make, methods, links, estimator, self._hear), name, links
+            ), known
 
     def _link_search(self, X: Any, labels: NDArray[Any], groups: Any) -> LinkSearch:
         """Return what finds columns over links in choices of the training rows."""
@@ -597,9 +598,9 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         for sentence in sentences:
             _logger.warning("%s", sentence)
 
-    def _hear(self, event: dict[str, Any]) -> None:
-        """Pass on what a search says, with the name of the scorer."""
-        self._notify({**event, "scoring": self.scoring_})
+    def _hear(self, event: dict[str, Any], where: str = "") -> None:
+        """Pass on what a search says, with which search it is and the name of the scorer."""
+        self._notify({**event, "stage": event["stage"] + where, "scoring": self.scoring_})
 
     def _notify(self, event: dict[str, Any]) -> None:
         """Log what was tried where `verbose` asks for it; a subclass may show it instead.

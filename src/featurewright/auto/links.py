@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -400,13 +401,21 @@ def keep_used(
 
 
 def with_and_without(
-    make: Callable[..., Any], methods: Sequence[str], links: LinkSearch | None, estimator: Any
+    make: Callable[..., Any],
+    methods: Sequence[str],
+    links: LinkSearch | None,
+    estimator: Any,
+    hear: Callable[..., None],
 ) -> list[Any]:
     """Return the searches of a table: with its links where it has some, and without.
 
-    An estimator that takes categories is given labels over links too.
+    An estimator that takes categories is given labels over links too. What the second search says
+    of its progress says which it is.
     """
     linked = [*methods, LABELS] if takes_categories(estimator) else methods
-    found = [] if links is None else [make(methods=list(dict.fromkeys(linked)), links=links)]
+    found = []
+    if links is not None:
+        found = [make(methods=list(dict.fromkeys(linked)), links=links, listen=hear)]
     flat = [method for method in methods if not METHODS[method].needs_links]
-    return [*found, make(methods=flat)] if flat else found
+    without = partial(hear, where=", without links") if found else hear
+    return [*found, make(methods=flat, listen=without)] if flat else found

@@ -554,8 +554,7 @@ class Search:
         """Return the candidate of most formulas in one order; none where there was no time."""
         if not self.joined or self.stopped_by_time:
             return []
-        most = max(self._sizes(FORMULAS))
-        path = Candidate((Block(self._joined_label, Order.JOINT, most),))
+        path = Candidate((Block(self._joined_label, Order.JOINT, max(self._sizes(FORMULAS))),))
         self.stopped_by_time = not self._costs.affords(path)
         return [] if self.stopped_by_time else [path]
 
