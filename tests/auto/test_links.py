@@ -11,10 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.export.test_sql_links import check, check_dialects
+from tests.relations.test_categories import COLOURS, boxes
 from tests.relations.test_features import days, shop
 from tests.relations.test_files import reload
 
@@ -25,6 +27,7 @@ from featurewright.auto.link_words import describe
 from featurewright.auto.links import with_links
 from featurewright.auto.reading import learn_reader
 from featurewright.auto.scoring import HeldOutScore
+from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize
 from featurewright.auto.time_folds import row_times, split_by_time
 from featurewright.export import to_onnx, to_sql
@@ -96,6 +99,24 @@ def test_which_row_is_meant_and_when_is_no_column() -> None:
     assert [column.name for column in alone.columns] == ["shop"]
     numbers = rows.select("city", day=pl.Series(np.arange(n) % 50))
     assert learn_reader(BaseEstimator(), numbers, **of_rows)[2]["day"].startswith("is the time")
+
+
+def test_two_searches_hold_one_store_and_the_columns_of_one(monkeypatch: Any) -> None:
+    """While a table is searched without its links, the other search gives up what it can."""
+    customers, orders, y = shop()
+    run, searches, resting = Search.run, [], []
+
+    def noted(search: Search) -> None:
+        resting.extend(fold for other in searches for fold in other.folds)
+        assert all(fold.space._base is None and not fold._held_out_base for fold in resting)
+        searches.append(search)
+        run(search)
+
+    monkeypatch.setattr(Search, "run", noted)
+    auto = with_orders(orders, cv=2).fit(customers, y)
+    assert len(resting) >= 2
+    assert searches[0].store is searches[1].store
+    assert auto.gain_ > 0.3
 
 
 def test_links_that_say_nothing_change_nothing() -> None:
@@ -449,3 +470,49 @@ def test_links_of_a_model_without_any_are_refused() -> None:
         auto.predict(customers, links={"orders": orders})
     with pytest.raises(ValueError, match="there are no links"):
         with_orders(orders, links=(), methods="links").fit(customers, y)
+
+
+@pytest.mark.parametrize("estimator", ["boosting", "linear"])
+def test_labels_over_links_are_categories_where_the_estimator_takes_them(estimator):
+    rows, balls, y = boxes(400, n_shades=1 if estimator == "linear" else 4)
+    boosting = HistGradientBoostingRegressor(
+        max_iter=30, min_samples_leaf=5, categorical_features="from_dtype"
+    )
+    auto = AutoFeatures(
+        boosting if estimator == "boosting" else "linear",
+        links=[Link(balls, on="box", name="balls")],
+        methods="links" if estimator == "linear" else "labels",
+        effort="quick",
+        random_state=0,
+    ).fit(rows, y)
+    tried = {result["method"] for result in auto.results_}
+    kinds = {column.kind for column in auto.columns_}
+    assert auto.score(rows, y) > 0.7
+    if estimator == "linear":
+        assert "labels" not in tried
+        assert "label" not in kinds
+        assert any("mode(balls.colour)" in feature.name for feature in auto.features_)
+    else:
+        assert "label" in kinds
+        (at,) = [k for k, column in enumerate(auto.columns_) if column.kind == "label"]
+        codes = auto.transform(rows)[:, at]
+        assert set(np.unique(codes)) <= set(range(1, 4 * len(COLOURS) + 1))
+        assert auto.model_.is_categorical_[at]
+        newer = {"balls": balls.with_columns(colour=pl.lit("violet"))}
+        assert (auto.transform(rows, links=newer)[:, at] == 0).all()
+    loaded = reload(auto)
+    np.testing.assert_array_equal(
+        loaded.transform(rows, links={"balls": balls}), auto.transform(rows)
+    )
+    check(auto, rows, {"balls": balls})
+    check_dialects(auto, {"balls": balls})
+    assert render(summarize(auto))
+    assert auto.summary()
+
+
+def test_nothing_is_learned_from_targets_that_are_not_known_yet():
+    times = np.random.default_rng(0).integers(0, 100, 300).astype(float)
+    for train, test in split_by_time(times, 4, None, 0, delay=10.0):
+        assert times[train].max() <= times[test].min() - 10.0
+    with pytest.raises(ValueError, match="no target is known"):
+        split_by_time(times, 4, None, 0, delay=1000.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.cases import loop_over
 
 from featurewright import AutoFeatures
@@ -29,7 +31,9 @@ def test_trees_join_other_trees_only_as_columns_for_classes(method, others, expe
 
 
 def test_every_method_is_described_once_and_can_be_asked_for():
-    assert chosen_methods("all") == [name for name in METHODS if name != "links"]
+    assert chosen_methods("all") == [
+        name for name, method in METHODS.items() if not method.needs_links
+    ]
     assert chosen_methods("batch", links=["orders"]) == ["batch", "links"]
     assert set(chosen_methods("readable")) == {"forest", "batch", "fctree", "boosting"}
     for name, method in METHODS.items():
@@ -41,9 +45,12 @@ def test_every_method_is_described_once_and_can_be_asked_for():
 
 def test_methods_refuse_targets_that_they_cannot_handle():
     labels, classes = Task("multilabel", 3, 5, 1), Task("classification", 1, 5, 1)
-    unable = {"scores", "votes", "formula votes", "recursive"}
+    assert METHODS["labels"].refusal(classes, 2) is Reason.NO_CATEGORIES
+    labels, classes = (replace(task, takes_categories=True) for task in (labels, classes))
+    one_target = per_class = {"scores", "votes", "formula votes", "recursive"}
     for name, method in METHODS.items():
-        refused = name in unable
-        assert method.refusal(labels, 2) is (Reason.ONE_TARGET_ONLY if refused else None)
-        assert method.refusal(classes, 101) is (Reason.TOO_MANY_CLASSES if refused else None)
+        assert method.refusal(labels, 2) is (Reason.ONE_TARGET_ONLY if name in one_target else None)
+        assert method.refusal(classes, 101) is (
+            Reason.TOO_MANY_CLASSES if name in per_class else None
+        )
         assert method.refusal(classes, 100) is None

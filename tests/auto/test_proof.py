@@ -33,7 +33,7 @@ def searched(score: float, *, left: float = 10.0, fold_rows: int = 50) -> Search
     fold = SimpleNamespace(space=None, score=lambda *_: alike(score))
     search._rows, search._n_folds = [(range(100), range(25))] * 3, 3
     search._n_fold_rows, search._largest = fold_rows, 100
-    search._costs, search.clock = SimpleNamespace(reserve=1.0), SimpleNamespace(left=left)
+    search._costs = SimpleNamespace(reserve=1.0, has_time=lambda seconds: left > 2.0 * seconds)
     search._make_fold = lambda number, max_rows: (fold, alike(0.5))
     search.construct = lambda space, candidates: None
     search.effort, search.stopped_by_time = EFFORTS["thorough"], False

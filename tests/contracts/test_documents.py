@@ -124,12 +124,27 @@ def test_links_lead_to_files(document):
     assert missing == []
 
 
-@pytest.mark.parametrize("document", [*CONTRIBUTOR_PAGES, "docs/architecture.md"])
+@pytest.mark.parametrize(
+    "document", [*CONTRIBUTOR_PAGES, "docs/architecture.md", "docs/internals.md"]
+)
 def test_files_named_for_contributors_exist(document):
     known = [str(path.relative_to(ROOT)) for path in ROOT.glob("[stb]*/**/*.py")]
     text = (ROOT / document).read_text(encoding="utf-8")
     names = set(re.findall(r"[\w/]+\.py\b", text))
     assert [n for n in sorted(names) if not any(f"/{k}".endswith(f"/{n}") for k in known)] == []
+
+
+def test_every_hop_is_in_its_file():
+    package = ROOT / "src" / "featurewright"
+    hops = re.findall(
+        r"^[│├└─ ]*(\w[\w., ]*?) {2,}([\w/]+\.py)", read("docs/architecture.md"), flags=re.MULTILINE
+    )
+    assert len(hops) > 50
+    for names, path in hops:
+        text = (package / path).read_text(encoding="utf-8")
+        for name in re.findall(r"\w+", names):
+            defined = rf"^ *(def|class) {name}\b|^{name}\b.* ="
+            assert re.search(defined, text, flags=re.MULTILINE), f"{name} is not in {path}"
 
 
 def test_every_page_for_contributors_is_linked():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -129,6 +130,11 @@ def every_feature(model: Any, at: int) -> list[tuple[int, LinkFeature]]:
                 for place, level in enumerate(levels_of(schema.levels[value.index]))
                 for window in windows
             ]
+            found += [
+                LinkFeature(source.link.title, name, value, conditions[place % 2], window)
+                for value in (Column(k, schema.names[k], Domain.CATEGORY) for k in labels)
+                for place, window in enumerate(windows)
+            ]
     joined = [
         variant
         for feature in found
@@ -138,6 +144,7 @@ def every_feature(model: Any, at: int) -> list[tuple[int, LinkFeature]]:
     step = -(-len(found) // 40)  # queries of hundreds of features take long to write
     counted = [feature for feature in found if feature.aggregate == "distinct"][:1]
     some = [*found[at % step :: step], *joined[:3], *counted]
+    some += [f for f in found if f.domain is Domain.CATEGORY and f not in some][:4]
     return [(at, feature) for feature in some]
 
 
@@ -193,6 +200,7 @@ def test_every_aggregate(dates: bool) -> None:
     model = with_features(model, every_feature(model, 0), rows, y)
     assert any(feature.aggregate == "distinct" for feature in model.features_)
     assert any(feature.level is not None for feature in model.features_)
+    assert any(feature.domain is Domain.CATEGORY for feature in model.features_)
     check(model, rows, {"orders": orders})
     label = pl.when(pl.col("units") > 2).then(pl.lit("un'seen")).otherwise(pl.col("colour"))
     check(model, rows, {"orders": orders.with_columns(colour=label)})
@@ -231,10 +239,22 @@ def test_levels_of_few_labels_that_tie(timed: bool) -> None:
         for level in levels_of(schema.levels[at])
     ]
     assert {feature.value.name for _, feature in features} == {"colour", "shop_id", "goods.kind"}
-    model = with_features(model, features[:: 2 if timed else 1], rows, y)
+    labels = [
+        (0, replace(f, value=replace(f.value, domain=Domain.CATEGORY), level=None))
+        for _, f in features
+        if f.level is not None and f.level.code == 0
+    ]
+    chosen = features[:: 2 if timed else 1]
+    model = with_features(model, [*chosen, *labels], rows, y)
     found = np.asarray(model.transform(rows))
-    assert set(np.unique(found[~np.isnan(found)])) == {0.0, 1.0}
-    assert np.isnan(found).any()
+    tests, codes = found[:, : len(chosen)], found[:, len(chosen) :]
+    assert set(np.unique(tests[~np.isnan(tests)])) == {0.0, 1.0}
+    assert all(
+        len(levels) > np.nanmax(c) > 0
+        for c, levels in zip(codes.T, model.levels_[len(chosen) :], strict=True)
+    )
+    assert np.isnan(tests).any()
+    assert np.isnan(codes).any()
     check(model, rows, {"orders": orders, "goods": goods})
     newer = goods.with_columns(kind=pl.col("kind").replace("red", "new"))
     more = pl.when(pl.col("good") > 9).then(pl.lit("un'seen")).otherwise(pl.col("colour"))
@@ -249,6 +269,30 @@ def test_an_empty_table() -> None:
     model = RelationalFeatures([link], as_of="now").fit(rows, y)
     model = with_features(model, every_feature(model, 0), rows, y)
     check(model, rows, {"orders": orders.clear()})
+
+
+def test_dates_without_a_time_of_day() -> None:
+    rng = np.random.default_rng(0)
+    start = dt.datetime(2024, 2, 25)
+    orders = pl.DataFrame(
+        {
+            "who": rng.integers(0, 20, 200),
+            "at": [start + dt.timedelta(days=int(d)) for d in rng.integers(0, 9, 200)],
+            "size": rng.normal(size=200),
+        }
+    )
+    hours = rng.integers(0, 9 * 24, 50).tolist()
+    rows = pl.DataFrame(
+        {
+            "who": rng.integers(0, 22, 50),
+            "now": [start + dt.timedelta(hours=hour) for hour in hours],
+        }
+    )
+    link = Link(orders, on="who", time="at", name="orders")
+    y = rng.normal(size=50)
+    model = RelationalFeatures([link], as_of="now", include_original=False, keep_missing=True)
+    model = with_features(model.fit(rows, y), every_feature(model, 0), rows, y)
+    check(model, rows, {"orders": orders})
 
 
 def test_links_without_times() -> None:

@@ -129,6 +129,14 @@ def test_levels_that_are_picked(span: float | None, name: str, seed: int, n: int
             found = naive.aggregate(name, coded[rows], linked["time"][rows], now)
             expected.append(np.nan if np.isnan(found) else float(found == code))
         np.testing.assert_array_equal(actual, expected)
+    column = Column(0, "colour", Domain.CATEGORY)
+    actual = values.compute(LinkFeature("rows", name, column, None, window))
+    seen = [naive.visible(linked, key, now, span) for key, now in zip(keys, until, strict=True)]
+    expected = [
+        naive.aggregate(name, coded[rows], linked["time"][rows], now)
+        for rows, now in zip(seen, until, strict=True)
+    ]
+    np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize("name", [name for name, one in AGGREGATES.items() if one.for_groups])
@@ -170,6 +178,9 @@ def test_names() -> None:
     channel, web_is = Column(1, "channel", Domain.REAL), Level(0.0, "'web'")
     often = LinkFeature("orders", "mode", channel, None, Window(None, 3, True), web_is)
     assert str(often) == "mode(orders.channel, last 3 rows) = 'web'"
+    label = LinkFeature("orders", "last", Column(1, "channel", Domain.CATEGORY))
+    assert str(label) == "last(orders.channel)"
+    assert label.latex() == r"\operatorname{last}_{\text{orders}}\left(\text{channel}\right)"
     assert often.latex().endswith(r"\left(\text{channel}\right) = \text{'web'}")
     assert str(Window(0.25, None, True)) == "last 6 hours"
     assert str(Window(1.0, None, True)) == "last 1 day"

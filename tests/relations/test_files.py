@@ -50,7 +50,6 @@ def test_labels_that_are_compared_are_stored() -> None:
         {"level": replace(level, code=2.0)},
         {"level": replace(level, code=0.5)},
         {"aggregate": "sum"},
-        {"aggregate": "mode", "level": None},
     ):
         wrong = copy(model)
         wrong.features_ = tuple(

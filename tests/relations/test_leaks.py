@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import warnings
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from tests.relations.test_features import days, shop, shop_features
@@ -126,3 +131,54 @@ def test_values_that_nobody_sees_change_nothing() -> None:
     alone = shop_features(orders).fit_transform(customers, y)
     more = shop_features(pl.concat([orders, unseen])).fit_transform(customers, y)
     np.testing.assert_array_equal(more, alone)
+
+
+def future(hours: float) -> tuple[pl.DataFrame, pl.DataFrame, np.ndarray]:
+    """Return rows, and their targets in a table that is dated so many hours after them."""
+    rng = np.random.default_rng(0)
+    n = 300
+    now = [dt.datetime(2024, 3, 9, 10) + dt.timedelta(days=float(d)) for d in rng.integers(0, 9, n)]
+    y = rng.normal(size=n)
+    rows = pl.DataFrame({"key": np.arange(n), "now": now})
+    known = rows.select("key", date=pl.col("now") + pl.duration(hours=hours), value=pl.Series(y))
+    return rows, known, y
+
+
+def sees_nothing(rows: Any, known: Any, y: np.ndarray) -> bool:
+    link = Link(known, on="key", time="date")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = RelationalFeatures([link], as_of="now", random_state=0).fit(rows, y)
+    return bool(told) and not model.features_
+
+
+def test_texts_with_offsets_are_instants() -> None:
+    rows, known, y = future(-1.0)  # an hour before by the clock on the wall, seven after in truth
+    rows = rows.with_columns(now=pl.col("now").dt.to_string("%Y-%m-%dT%H:%M:%S") + "+00:00")
+    written = pl.col("date").dt.to_string("%Y-%m-%d %H:%M:%S")
+    assert sees_nothing(rows, known.with_columns(date=written + "-08:00"), y)
+    assert not sees_nothing(rows, known.with_columns(date=written + "Z"), y)
+    with pytest.raises(TypeError, match="time zone"):
+        sees_nothing(rows, known.with_columns(date=written), y)
+    mixed = pl.when(pl.col("key") > 9).then(written + "Z").otherwise(written)
+    with pytest.raises(TypeError, match="others have none"):
+        sees_nothing(rows, known.with_columns(date=mixed), y)
+
+
+def test_objects_with_zones_are_instants() -> None:
+    rows, known, y = future(-1.0)
+    west = dt.timezone(dt.timedelta(hours=-8))
+    objects = known.to_pandas()
+    objects["date"] = pd.Series([d.replace(tzinfo=west) for d in known["date"]], dtype=object)
+    frame = rows.with_columns(pl.col("now").dt.replace_time_zone("UTC")).to_pandas()
+    assert sees_nothing(frame, objects, y)
+
+
+def test_what_is_dated_to_a_day_is_known_when_it_is_over() -> None:
+    rows, known, y = future(0.0)
+    days_alone = known.with_columns(pl.col("date").dt.date())
+    assert sees_nothing(rows, days_alone, y)
+    assert sees_nothing(rows, days_alone.with_columns(pl.col("date").cast(pl.Datetime)), y)
+    assert sees_nothing(rows, days_alone.with_columns(pl.col("date").cast(pl.String)), y)
+    before = days_alone.with_columns(pl.col("date") - pl.duration(days=1))
+    assert not sees_nothing(rows, before, y)

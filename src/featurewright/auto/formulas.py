@@ -42,7 +42,7 @@ _N_STARTS = 2  # formulas that are improved, of which the best is taken
 _MAX_COMPARED_ROWS = 2_000
 # Many changes of a formula are compared on some of the rows first, and the best of them on all.
 _MIN_SCREENED = 60  # changes
-_SCREENED_SHARE = 4  # one of so many rows, and one of so many changes that stay
+_SCREENED_SHARE = 4  # one in this many rows compares all changes; as few of these stay
 _MIN_SCREEN_ROWS = 200
 _N_NEW = 20  # bent sums and ratios that join the formulas of methods
 _MAX_COLUMNS = 15  # that may take the place of others: those that formulas use most

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,19 +13,36 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from featurewright.auto.estimators import takes_categories
+from featurewright.auto.methods import LABELS, METHODS
 from featurewright.auto.parts import KINDS, Part
 from featurewright.auto.plan import EFFORTS, Effort
 from featurewright.auto.workspace import Problem
+from featurewright.estimators.collections import is_collection
 from featurewright.expressions import Domain
 from featurewright.relations import Link, RelationalFeatures
-from featurewright.relations.copies import link_names, take_features, with_tables
-from featurewright.relations.links import LinkKind
-from featurewright.relations.sources import Source, learn_source, read_links
+from featurewright.relations.copies import link_names, take_features, told, with_tables
+from featurewright.relations.links import (
+    LinkKind,
+    all_links,
+    links_in_memory,
+    links_with_tables,
+    tables_in_memory,
+)
+from featurewright.relations.sources import (
+    Source,
+    learn_source,
+    newer_tables,
+    read_links,
+    refuse_array,
+    wrap_frame,
+)
 from featurewright.tables import EncodedTable, Schema
 
 _logger = logging.getLogger("featurewright")
 
 Matrix = NDArray[np.float64]
+Levels = tuple[Any, ...]
 Rows = NDArray[np.intp]
 
 _MAX_ORDER = 2  # aggregates of aggregates, where links are nested
@@ -70,19 +87,37 @@ class LinkedColumns:
         out[:, self.places] = self.relational.transform(X, links)
         return out
 
+    def extend(self, schema: Schema) -> Schema:
+        """Return the schema of a table with all columns over links after its own."""
+        levels: list[Levels | None] = [None] * len(self.names)
+        for place, own in zip(self.places, column_levels(self.relational), strict=True):
+            levels[place] = own
+        return wider(schema, self.names, levels)
+
     def with_tables(self, links: Mapping[str, Any]) -> LinkedColumns:
         """Return the same with newer linked tables, read once."""
         return replace(self, relational=with_tables(self.relational, links))
 
 
-def beside(table: EncodedTable, columns: Matrix, names: Sequence[str]) -> EncodedTable:
-    """Return a table with columns of numbers after its own."""
-    matrix = np.hstack([np.asarray(table.matrix, np.float64), columns])
-    return EncodedTable(matrix, wider(table.schema, names))
+def column_levels(relational: RelationalFeatures) -> list[Levels | None]:
+    """Return the levels of each column over links; None for numbers."""
+    n_means = len(link_names(relational)) - len(relational.features_)
+    return [*relational.levels_, *[None] * n_means]
 
 
-def wider(schema: Schema, names: Sequence[str]) -> Schema:
-    """Return a schema with columns of numbers after its own; names that are taken get a prime."""
+def beside(table: EncodedTable, columns: Matrix, schema: Schema) -> EncodedTable:
+    """Return a table with columns after its own; `schema` has all of them."""
+    return EncodedTable(np.hstack([np.asarray(table.matrix, np.float64), columns]), schema)
+
+
+def wider(
+    schema: Schema, names: Sequence[str], levels: Sequence[Levels | None] | None = None
+) -> Schema:
+    """Return a schema with further columns after its own; names that are taken get a prime.
+
+    They are numbers, but for those with levels.
+    """
+    given = [None] * len(names) if levels is None else levels
     own: list[str] = []
     for name in names:
         free = name
@@ -92,8 +127,13 @@ def wider(schema: Schema, names: Sequence[str]) -> Schema:
     return Schema(
         (*schema.names, *own),
         schema.given_names,
-        np.concatenate([schema.domains, np.full(len(own), Domain.REAL, np.int8)]),
-        (*schema.levels, *[None] * len(own)),
+        np.concatenate(
+            [
+                schema.domains,
+                np.array([Domain.CATEGORY if one else Domain.REAL for one in given], np.int8),
+            ]
+        ),
+        (*schema.levels, *given),
     )
 
 
@@ -133,6 +173,8 @@ class LinkSearch:
         Threads.
     store_links : bool
         Whether a model file will hold the linked rows.
+    sampled : bool, default=False
+        Whether the rows are a sample, so that counts and sums of groups say nothing of the table.
     """
 
     def __init__(
@@ -147,16 +189,16 @@ class LinkSearch:
         effort: Effort,
         n_jobs: int | None,
         store_links: bool,
+        sampled: bool = False,
     ) -> None:
         if not nw.dependencies.is_into_dataframe(X):
-            raise TypeError(
-                "X is an array, but links need columns with names: pass a data frame of pandas, "
-                "polars or PyArrow."
-            )
-        self._frame = nw.from_native(X, eager_only=True)
+            refuse_array(links)
+        self._frame = wrap_frame(X, "X", named=True)
         self._as_of, self._y, self._groups = as_of, y, groups
         self._task = "regression" if task == "regression" else "classification"
         self._effort, self._n_jobs, self._stores = effort, n_jobs, store_links
+        self._given, self._sampled = links, sampled
+        links = links_in_memory(links, X)
         self._links = read_links(links, self._frame, as_of=as_of, max_order=_MAX_ORDER)
         for link in self._links:
             # Keys and times that cannot be compared are refused before any work.
@@ -171,7 +213,7 @@ class LinkSearch:
     def learn(self, rows: Rows | None, seed: int) -> tuple[RelationalFeatures, Matrix]:
         """Find columns from some training rows, or all; return what finds them, and theirs."""
         whole = rows is None
-        frame = self._frame if whole else self._frame[rows]
+        frame = self._frame if rows is None else self._frame[rows]
         groups = self._groups if whole or self._groups is None else self._groups[rows]
         relational = RelationalFeatures(
             self._links,
@@ -179,6 +221,7 @@ class LinkSearch:
             n_features_out=self._effort.n_link_columns,
             include_original=False,
             keep_missing=True,
+            categories=True,
             budget=self._effort.link_budget,
             max_order=_MAX_ORDER,
             task=self._task,
@@ -186,11 +229,15 @@ class LinkSearch:
             random_state=seed,
             n_jobs=self._n_jobs,
         )
+        if self._sampled:
+            relational._of_sample = True
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # rows without matches are told of once
             found = relational.fit_transform(
                 frame.to_native(), self._y if whole else self._y[rows], groups=groups
             )
+        if self._sampled:
+            del relational._of_sample
         return relational, _without_originals(relational, np.asarray(found))
 
     def split(
@@ -211,23 +258,24 @@ class LinkSearch:
         """
         learning = np.sort(learning)
         relational, columns = self.learn(learning, seed)
-        names = link_names(relational)
         held_out = np.empty((len(test), 0))
-        if names:
+        if link_names(relational):
             held_out = np.asarray(relational.transform(self._frame[test].to_native()))
         return (
-            _extended(problem.take(train), columns[np.searchsorted(learning, train)], names),
-            _extended(problem.take(test), held_out, names),
+            _extended(problem.take(train), columns[np.searchsorted(learning, train)], relational),
+            _extended(problem.take(test), held_out, relational),
         )
 
     def whole(self, problem: Problem, seed: int) -> tuple[Problem, LinkedColumns | None]:
         """Return all training rows with columns over links, and what computes these later."""
         relational, columns = self.learn(None, seed)
         names = link_names(relational)
-        extended = _extended(problem, columns, names)
+        extended = _extended(problem, columns, relational)
         if not names:
             return extended, None
         own = extended.table.schema.names[-len(names) :]
+        if any(is_collection(link.table) for link in all_links(self._given)):
+            relational = told(relational, self._given)
         return extended, LinkedColumns(relational, np.arange(len(names)), own)
 
 
@@ -236,9 +284,11 @@ def _without_originals(relational: RelationalFeatures, columns: Matrix) -> Matri
     return columns if link_names(relational) else columns[:, :0]
 
 
-def _extended(problem: Problem, columns: Matrix, names: Sequence[str]) -> Problem:
+def _extended(problem: Problem, columns: Matrix, relational: RelationalFeatures) -> Problem:
     """Return a problem with columns over links after those of its table."""
-    table = beside(problem.table, columns, names)
+    names = link_names(relational)
+    schema = wider(problem.table.schema, names, column_levels(relational))
+    table = beside(problem.table, columns, schema)
     return replace(problem, table=table, n_linked=len(names))
 
 
@@ -254,6 +304,7 @@ def read_table(model: Any, X: Any, links: Mapping[str, Any] | None) -> EncodedTa
     links : dict of str to data frame, optional
         Newer linked tables.
     """
+    links = newer_tables(links)
     if links and not model.links:
         raise ValueError(
             f"links has tables for {', '.join(map(repr, links))}, but the model was fitted without "
@@ -263,7 +314,7 @@ def read_table(model: Any, X: Any, links: Mapping[str, Any] | None) -> EncodedTa
     needed = needed_columns(model)
     if needed is None:
         return table
-    return beside(table, needed.compute(X, links), needed.names)
+    return beside(table, needed.compute(X, links), needed.extend(table.schema))
 
 
 def needed_columns(model: Any) -> LinkedColumns | None:
@@ -317,9 +368,9 @@ def training_rows(model: Any, problem: Problem, X: Any, links: Mapping[str, Any]
     """
     if getattr(model, "linked_", None) is None:
         return problem
-    tables = links or {}
+    tables = tables_in_memory(model.links, X, links or {})
     search = LinkSearch(
-        [replace(link, table=tables.get(link.title, link.table)) for link in model.links],
+        links_with_tables(model.links, tables),
         model.as_of,
         X,
         problem.y,
@@ -346,3 +397,16 @@ def keep_used(
         return None
     used = used_columns(parts, n_own + len(linked.names))
     return linked.take(at - n_own for at in used)
+
+
+def with_and_without(
+    make: Callable[..., Any], methods: Sequence[str], links: LinkSearch | None, estimator: Any
+) -> list[Any]:
+    """Return the searches of a table: with its links where it has some, and without.
+
+    An estimator that takes categories is given labels over links too.
+    """
+    linked = [*methods, LABELS] if takes_categories(estimator) else methods
+    found = [] if links is None else [make(methods=list(dict.fromkeys(linked)), links=links)]
+    flat = [method for method in methods if not METHODS[method].needs_links]
+    return [*found, make(methods=flat)] if flat else found

@@ -8,7 +8,7 @@ is a function that fits something on training rows and returns a `Constructed`, 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -37,22 +37,32 @@ from featurewright.constructive import (
 )
 from featurewright.estimators.parameters import one_of
 from featurewright.estimators.selection import by_residual, indicator_target, left_over
-from featurewright.expressions import Column, Expression, Feature, Real
+from featurewright.expressions import (
+    Call,
+    Column,
+    Domain,
+    Expression,
+    Feature,
+    Real,
+    get_operator,
+)
 from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
 from featurewright.landmarks import LandmarkKernelFeatures
 from featurewright.paths import ForestPathEncoder
 from featurewright.recursive import RecursiveSelectiveTransformer
-from featurewright.tables import EncodedTable, learn_schema
+from featurewright.tables import EncodedTable, Schema, learn_schema
 
 MAX_FORMULAS = 200  # of one method, that are selected from
-FORMULAS = "formulas"
+FORMULAS = "formulas"  # no method: the best formulas of several, in one order
 LINKS = "links"  # the method that gives columns over links as they are
-ADDITIVE = "additive"  # how the formulas of a short sum are called
-"""Name of what is not a method: the best formulas of several methods, in one order."""
+LABELS = "labels"  # the method that gives labels over links to estimators that take categories
+ADDITIVE = "additive"  # no method: the formulas of a short sum
 
 _FORMULA_SIZES = (10, 50)
 _MAX_NODE_BUDGET = 300  # candidates of a node
 _MAX_SEED = 2**31 - 1
+_MAX_TESTED_LABELS = 5  # levels that a label over links is tested for
+_MAX_LABELS = 10  # labels over links that an estimator is given
 _MAX_CLASSES = 100  # that a method makes columns for
 _OPERATORS = (
     *("add", "sub", "mul", "div", "log", "sqrt", "square", "abs", "min", "max"),
@@ -107,6 +117,8 @@ class Task:
         Whether the estimator adds up its columns, so that a sum of them is nothing new to it.
     takes_numbers : bool
         Whether formulas may have learned numbers inside.
+    takes_categories : bool
+        Whether the estimator takes columns of codes as categories.
     corrects : estimator or None
         Formulas explain what this estimator leaves unexplained in rows that it has not learned
         from; None for those that explain the target.
@@ -118,6 +130,7 @@ class Task:
     n_jobs: int | None
     adds_up: bool = True
     takes_numbers: bool = True
+    takes_categories: bool = False
     corrects: Any = None
 
     def pick(self, classifier: Any, regressor: Any) -> Any:
@@ -222,6 +235,8 @@ class Method:
         How slow it is, in rough proportion to the others; a quick search leaves out slow ones.
     needs_links : bool
         Whether it has nothing to give without links.
+    gives_categories : bool
+        Whether its columns are for estimators that take categories alone.
     """
 
     name: str
@@ -239,6 +254,7 @@ class Method:
     keeps_all_rows: bool = False
     cost: float = 1.0
     needs_links: bool = False
+    gives_categories: bool = False
 
     @property
     def one_per_class(self) -> bool:
@@ -247,6 +263,8 @@ class Method:
 
     def refusal(self, task: Task, n_classes: int) -> Reason | None:
         """Return why the method cannot be used for a target; None where it can."""
+        if self.gives_categories and not task.takes_categories:
+            return Reason.NO_CATEGORIES
         if task.n_outputs > 1 and not self.several_targets:
             return Reason.ONE_TARGET_ONLY
         if self.per_class and n_classes > _MAX_CLASSES:
@@ -359,13 +377,44 @@ def _boosting(asked: Request) -> Constructed:
 
 
 def _links(asked: Request) -> Constructed:
-    """Take the columns over links as they are; the other methods make formulas of them."""
+    """Take the columns over links as they are; the other methods make formulas of them.
+
+    Labels are tested for the frequent ones.
+    """
+    schema = asked.table.schema
+    features = []
+    for at in range(schema.n_columns - asked.n_linked, schema.n_columns):
+        column, levels = _column(schema, at), schema.levels[at]
+        if levels is None:
+            features.append(Feature.of(column))
+            continue
+        codes = asked.table.matrix[:, at]
+        counts = np.bincount(codes[~np.isnan(codes)].astype(np.intp), minlength=len(levels))
+        common = np.argsort(-counts, kind="stable")[:_MAX_TESTED_LABELS]
+        tests = (
+            Call(get_operator("is"), (column,), (int(code), str(levels[code])))
+            for code in common
+            if counts[code]
+        )
+        features += [Feature.of(test) for test in tests]
+    return learn_values(asked.method, "formula", asked.table, features=features)
+
+
+def _labels(asked: Request) -> Constructed:
+    """Take the labels over links, for an estimator that takes categories."""
     schema = asked.table.schema
     first = schema.n_columns - asked.n_linked
     features = [
-        Feature.of(Column(k, schema.names[k], Real)) for k in range(first, schema.n_columns)
+        Feature.of(_column(schema, at))
+        for at in range(first, schema.n_columns)
+        if schema.domains[at] == Domain.CATEGORY
     ]
-    return learn_values(asked.method, "formula", asked.table, features=features)
+    return learn_values(asked.method, "label", asked.table, features=features)
+
+
+def _column(schema: Schema, at: int) -> Column:
+    """Return a column of a table as an expression."""
+    return Column(at, schema.names[at], Domain(schema.domains[at]))
 
 
 def _number_columns(table: EncodedTable) -> list[Feature]:
@@ -598,6 +647,18 @@ METHODS = {
             needs_links=True,
         ),
         Method(
+            name=LABELS,
+            gives="categories",
+            idea="labels of the rows of other tables, such as the most frequent one, as categories",
+            when="an estimator that takes categories: gradient boosting",
+            python="RelationalFeatures(categories=True)",
+            construct=_labels,
+            sizes=(_MAX_LABELS,),
+            cost=0.1,
+            needs_links=True,
+            gives_categories=True,
+        ),
+        Method(
             name="landmarks",
             gives="similarities",
             idea="similarities to some of the training rows",
@@ -669,8 +730,11 @@ def chosen_methods(methods: Any, links: Any = ()) -> list[str]:
     names = _named_methods(methods)
     if not names and not len(links):
         raise ValueError('methods=[] names no method: use "all", "readable", or some names.')
-    if not len(links) and LINKS in names:
-        raise ValueError("methods has 'links', but there are no links: pass links=[Link(…)] too.")
+    needing = [name for name in names if METHODS[name].needs_links]
+    if not len(links) and needing:
+        raise ValueError(
+            f"methods has {needing[0]!r}, but there are no links: pass links=[Link(…)] too."
+        )
     return names if not len(links) or LINKS in names else [*names, LINKS]
 
 
@@ -684,7 +748,10 @@ def _named_methods(methods: Any) -> list[str]:
         return readable(usual) if methods == "readable" else [methods]
     if not isinstance(methods, Iterable):
         raise ValueError(f"methods={methods!r} must be a name or a list of names.")
-    return list(dict.fromkeys(one_of("methods", name, tuple(METHODS)) for name in methods))
+    named = dict.fromkeys(one_of("methods", name, tuple(METHODS)) for name in methods)
+    if isinstance(methods, Set):  # whose order differs from process to process
+        return [name for name in METHODS if name in named]
+    return list(named)
 
 
 def may_join(method: str, others: Sequence[str]) -> bool:

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featurewright.expressions import Domain
-from featurewright.tables import Schema
+from featurewright.tables import MAX_CODES, Schema
 
 Matrix = NDArray[np.float64]
 
 MAX_LEVELS = 30  # levels of a category that become columns of their own
 _MIN_LEVEL_ROWS = 2  # rows that a level needs for that
-MAX_CODES = 254  # levels of a category that scikit-learn's boosting takes as one column
 ORIGINAL_KINDS = ("number", "missing", "level", "frequency", "code")
 """Kinds of output columns that come from one original column."""
 

@@ -33,6 +33,7 @@ class Reason(Enum):
     UNDEFINED_SCORE = "undefined_score"
     ONE_TARGET_ONLY = "one_target_only"
     TOO_MANY_CLASSES = "too_many_classes"
+    NO_CATEGORIES = "no_categories"
     ERROR = "error"
 
     @property
@@ -55,6 +56,7 @@ _TEXTS = {
     Reason.UNDEFINED_SCORE: "the score is undefined in every fold",
     Reason.ONE_TARGET_ONLY: "takes one target only",
     Reason.TOO_MANY_CLASSES: "makes columns for each class, and there are too many classes",
+    Reason.NO_CATEGORIES: "the estimator takes no columns of categories",
     Reason.ERROR: "an error",
 }
 # What model files without a code for the reason may hold besides the texts above.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from featurewright.engine.features import evaluate_expressions
 from featurewright.engine.grammar import compile_operators
 from featurewright.estimators.selection import pursue
 from featurewright.expressions import Feature
+from featurewright.relations.search import explained
 from featurewright.tables import EncodedTable
 
 Matrix = NDArray[np.float64]
@@ -48,6 +49,9 @@ class ColumnKind:
         Whether values are 0 or 1, and never undefined.
     is_described : bool
         Whether `AutoFeatures.profile_` describes the columns.
+    is_category : bool
+        Whether values are labels, by their numbers from 1; 0 where they are missing. The formulas
+        are columns of codes.
     """
 
     compute: Callable[[Part, EncodedTable, int | None], Matrix]
@@ -56,6 +60,7 @@ class ColumnKind:
     is_logarithm: bool = False
     is_indicator: bool = False
     is_described: bool = True
+    is_category: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +72,8 @@ class Part:
     method : str
         The method.
     kind : str
-        A name of `KINDS`: "formula", "landmark", "component", "path", "score", or "vote" for
-        logarithms of votes.
+        A name of `KINDS`: "formula", "label", "landmark", "component", "path", "score", or "vote"
+        for logarithms of votes.
     features : tuple of Feature
         The formulas, where it has any.
     transformer : estimator or None
@@ -134,7 +139,7 @@ class Part:
 
         Columns that are nowhere defined there keep theirs, and so do indicators.
         """
-        if KINDS[self.kind].is_indicator:
+        if KINDS[self.kind].is_indicator or KINDS[self.kind].is_category:
             return self
         found = range_of(quantiles, lowest, highest)
         given = (self.fill, self.low, self.high)
@@ -165,6 +170,12 @@ def _formula_values(part: Part, table: EncodedTable, n_jobs: int | None) -> Matr
     return evaluate_formulas(part.features, table, n_jobs)
 
 
+def _label_numbers(part: Part, table: EncodedTable, n_jobs: int | None) -> Matrix:
+    """Return labels by their numbers from 1, and 0 where they are missing."""
+    codes = _formula_values(part, table, n_jobs)
+    return np.where(np.isnan(codes), 0.0, codes + 1.0)
+
+
 def _transformed(part: Part, table: EncodedTable, n_jobs: int | None) -> Matrix:
     """Return the chosen columns of a transformer."""
     values = part.transformer.transform(table)
@@ -185,6 +196,7 @@ def _log_votes(part: Part, table: EncodedTable, n_jobs: int | None) -> Matrix:
 
 KINDS = {
     "formula": ColumnKind(_formula_values, is_formula=True),
+    "label": ColumnKind(_label_numbers, is_formula=True, is_described=False, is_category=True),
     "landmark": ColumnKind(_transformed),
     "component": ColumnKind(_transformed),
     "path": ColumnKind(_transformed, is_indicator=True, is_described=False),
@@ -192,6 +204,17 @@ KINDS = {
     "vote": ColumnKind(_log_votes, from_scores=True, is_logarithm=True),
 }
 """What constructed columns may be; the names are stored in model files."""
+
+
+def category_places(originals: Originals, parts: Iterable[tuple[str, int]]) -> list[int]:
+    """Return which output columns are categories, by the kinds and widths of the parts."""
+    places = list(originals.categories)
+    first = len(originals.columns)
+    for kind, width in parts:
+        if KINDS[kind].is_category:
+            places += range(first, first + width)
+        first += width
+    return places
 
 
 def _some_rows(table: EncodedTable) -> EncodedTable:
@@ -229,6 +252,12 @@ def rate_formulas(parts: list[Part], columns: Matrix, target: Matrix) -> list[Pa
     """
     widths = [len(part.names) for part in parts]
     starts = columns.shape[1] - sum(widths) + np.cumsum([0, *widths])
+    columns = columns.copy()
+    for part, start, width in zip(parts, starts, widths, strict=False):
+        if KINDS[part.kind].is_category:
+            for place in range(start, start + width):
+                n_levels = int(part.high[place - start]) + 1
+                columns[:, place] = explained(columns[:, place], target, n_levels)
     places = [
         place
         for part, start, width in zip(parts, starts, widths, strict=False)
@@ -336,6 +365,9 @@ def learn_values(
     part = Part(method, kind, listed, transformer, chosen, named, blank, blank, blank)
     if KINDS[kind].is_indicator:
         return Constructed(replace(part, high=np.ones(len(chosen))), raw)
+    if KINDS[kind].is_category:
+        levels = [table.schema.levels[f.expression.columns()[0]] or () for f in listed]
+        return Constructed(replace(part, high=np.array([float(len(own)) for own in levels])), raw)
     sample = _some_rows(table)
     values = part._raw(sample) if raw is None else raw
     fill, low, high = _learn_ranges(values)

@@ -49,8 +49,13 @@ def row_times(X: Any, as_of: str | None, links: Sequence[Link]) -> Times | None:
     return times
 
 
+def longest_delay(links: Sequence[Link]) -> float:
+    """Return how long after their times the targets of rows are known, as their links say it."""
+    return max((link.target_delay or 0.0 for link in links), default=0.0)
+
+
 def split_by_time(
-    times: Times, n_folds: int, groups: NDArray[Any] | None, seed: int
+    times: Times, n_folds: int, groups: NDArray[Any] | None, seed: int, delay: float = 0.0
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]] | None:
     """Return folds whose held-out rows are later than their training rows.
 
@@ -68,6 +73,9 @@ def split_by_time(
         Rows of one group are never on both sides.
     seed : int
         Seed of the choice of groups.
+    delay : float, default=0.0
+        How long after its time the target of a row is known: nothing is learned from rows whose
+        target was not known before the first held-out row.
 
     Returns
     -------
@@ -106,5 +114,12 @@ def split_by_time(
         mine = held_out == latest % n_shares
         # Without groups all rows are in one share, which is on both sides.
         train = (part < latest) & (~mine if groups is not None else True)
+        if delay:
+            train &= times + delay <= times[part == latest].min()
         folds.append((np.flatnonzero(train), np.flatnonzero((part == latest) & mine)))
-    return folds
+    if not any(len(train) for train, _ in folds):
+        raise ValueError(
+            f"target_delay={delay:g} of a link is as long as the rows' times last: no target is "
+            "known before later rows, so none can be predicted."
+        )
+    return [fold for fold in folds if len(fold[0])]

@@ -19,7 +19,7 @@ from featurewright.auto.failures import EstimatorError, ScoringError
 from featurewright.auto.formulas import order_formulas
 from featurewright.auto.methods import MAX_FORMULAS, METHODS, Method, Request, Task, operators_of
 from featurewright.auto.originals import Originals, learn_originals
-from featurewright.auto.parts import KINDS, Part, learn_values, rate_formulas
+from featurewright.auto.parts import KINDS, Part, category_places, learn_values, rate_formulas
 from featurewright.auto.plan import Effort
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
 from featurewright.auto.unexplained import unexplained
@@ -264,8 +264,6 @@ class Workspace:
     ----------
     originals : Originals
         How the original columns become numbers.
-    base : ndarray of shape (n_rows, n_columns)
-        The original columns as numbers.
     seconds : float
         What the last construction took.
     """
@@ -273,13 +271,22 @@ class Workspace:
     def __init__(self, problem: Problem, seed: int, store: ValueStore, effort: Effort) -> None:
         self.problem, self.seed, self.store, self.effort = problem, seed, store, effort
         self.originals: Originals = problem.originals(None)
-        self.base = self.originals.compute(np.asarray(problem.own.matrix, np.float64))
+        self._base: Matrix | None = None
         self._pools: dict[str, Pool] = {}
         self._found: dict[tuple[Any, ...], Found] = {}
         self._with_codes: Originals | None = None
         self._unexplained: Matrix | None = None
         self._fitting = Lock()  # methods that run side by side wait for the same fits
         self.seconds = 0.0
+
+    @property
+    def base(self) -> Matrix:
+        """The original columns as numbers, computed when they are needed."""
+        found = self._base
+        if found is None:
+            matrix = np.asarray(self.problem.own.matrix, np.float64)
+            found = self._base = self.originals.compute(matrix)
+        return found
 
     def originals_for(self, estimator: Any) -> Originals:
         """Return the original columns for an estimator, as learned from the training rows."""
@@ -520,7 +527,7 @@ def _pool_of(block: Block) -> str:
 
 def _new_columns(known: Matrix, part: Part, values: Matrix) -> Places:
     """Return the columns that are not redundant; indicators overlap little, and are many."""
-    if KINDS[part.kind].is_indicator:
+    if KINDS[part.kind].is_indicator or KINDS[part.kind].is_category:
         return np.arange(values.shape[1])
     return distinct(known, values)
 
@@ -564,6 +571,11 @@ class Fold:
     def n_rows(self) -> int:
         """Number of training rows."""
         return len(self.space.problem.y)
+
+    def release(self) -> None:
+        """Give up what can be computed again, while the fold is not in use."""
+        self.space._base = None
+        self._held_out_base.clear()
 
     def score_originals(
         self, estimator: Any, scorer: HeldOutScorer, started: float
@@ -614,7 +626,9 @@ class Fold:
         model = self._fit(
             estimator,
             self.space.columns(chosen, originals),
-            originals.categories,
+            category_places(
+                originals, ((self.space.part(pool).kind, len(places)) for pool, places in chosen)
+            ),
             constructed=bool(chosen),
         )
         self.fit_seconds = self._now() - started

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from math import log, sqrt
+from math import sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,11 +13,19 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from featurewright.constructive.few_rows import (
+    CLASSES,
+    EARLY_ROWS,
+    MOST_LEAVES,
+    NUMBERS,
+    FewRows,
+)
 from featurewright.constructive.losses import AdaBoostMH, LogLoss, Loss, SquaredError
 from featurewright.constructive.pilot import PILOT_RATE, PILOT_ROUNDS, Rows, choose_leaves
 from featurewright.constructive.rounds import Rounds
 from featurewright.engine.forest import join
-from featurewright.engine.growth import Job
+from featurewright.engine.growth import Job, shares_bins
+from featurewright.engine.histograms import bin_columns
 from featurewright.estimators.base import (
     ConstructiveLearner,
     center_and_scale,
@@ -45,6 +53,7 @@ from featurewright.estimators.parameters import (
     within,
 )
 from featurewright.estimators.progress import compilation_notice, progress
+from featurewright.estimators.publications import cited
 from featurewright.estimators.shared_parameters import (
     CLASS_WEIGHT,
     FITTED,
@@ -69,37 +78,8 @@ _STUMP_DEPTH = 1
 _LEAST_ROWS = 10
 # Candidates of a node, by columns and by their root: benchmarks/boosting_budget.py measures this.
 _COLUMN_BUDGET, _ROOT_BUDGET = 10, 20
-# From here on, early_stopping="auto" holds rows out, as scikit-learn does. Fewer are all needed
-# to learn from: then many small steps of small trees follow, until no test of the first node gains
-# more than chance would. benchmarks/small_tables.py measures these numbers.
-_EARLY_ROWS = 10_000
-_NUMBER_ROUNDS, _CLASS_ROUNDS, _FEW_ROUNDS = 600, 300, 100
+_FEW_ROUNDS = 100
 _TOTAL_RATE, _LARGEST_RATE = 15.0, 0.1  # the more rounds, the smaller their steps
-_MOST_LEAVES = 31
-
-
-@dataclass(frozen=True)
-class FewRows:
-    """Defaults for fewer than `_EARLY_ROWS` rows; labels are noisier than numbers."""
-
-    n_rounds: int
-    least_leaves: int
-    rows_of_a_leaf: int  # one leaf for so many rows, in all trees of a round together
-    leaf_rows: int  # rows on each side of a split
-    f_per_log: float  # F to enter over the logarithm of the number of candidates, of very few rows
-
-    def n_leaves(self, n_rows: int, n_trees: int) -> int:
-        """Return the most leaves of each of the trees of a round."""
-        return min(_MOST_LEAVES, max(self.least_leaves, n_rows // self.rows_of_a_leaf // n_trees))
-
-    def f_to_enter(self, n_rows: int, n_candidates: int) -> float:
-        """Return the F statistic that a split needs; what it guards against shrinks with rows."""
-        return self.f_per_log * log(n_candidates) * (1.0 - n_rows / _EARLY_ROWS)
-
-
-_CLASSES = FewRows(_CLASS_ROUNDS, 8, 100, 20, 1.8)
-_NUMBERS = FewRows(_NUMBER_ROUNDS, 12, 40, 5, 0.35)
-
 BOOSTED = (
     """
 n_iter_ : int
@@ -230,12 +210,12 @@ class BoostedTrees(ConstructiveLearner):
 
     def _few_rows(self, n_rows: int) -> FewRows | None:
         """Return the defaults for few rows, or None where there are more, or votes."""
-        if n_rows >= _EARLY_ROWS or self._votes:
+        if n_rows >= EARLY_ROWS or self._votes:
             return None
-        return _CLASSES if hasattr(self, "class_weight") else _NUMBERS
+        return CLASSES if hasattr(self, "class_weight") else NUMBERS
 
     def _most_rounds(self, n_rows: int) -> int:
-        """Return the most rounds of a table of so many rows."""
+        """Return the most rounds for a number of rows."""
         if not isinstance(self.n_estimators, str):
             return int(self.n_estimators)
         few = self._few_rows(n_rows)
@@ -258,7 +238,7 @@ class BoostedTrees(ConstructiveLearner):
                 VOTE_HALVING_ROWS if isinstance(halving, str) and halving == "auto" else halving
             )
         else:
-            most, leaf_rows = _MOST_LEAVES, 20
+            most, leaf_rows = MOST_LEAVES, 20
             if few is not None:
                 most = few.n_leaves(n_rows, n_trees)
                 leaf_rows = few.leaf_rows
@@ -286,9 +266,8 @@ class BoostedTrees(ConstructiveLearner):
         labels: npt.NDArray[np.int32] | None,
     ) -> Self:
         """Grow the rounds; `make_loss` returns the loss of some of the rows."""
-        plain = "all"
         construction = plan_construction(
-            self, self._schema, operators, plain, budget=self._wanted_budget()
+            self, self._schema, operators, "all", budget=self._wanted_budget()
         )
         if self.max_features is None and not self._votes and self.search is not None:
             # Gradient boosting has few trees to find a plain column by chance.
@@ -332,7 +311,7 @@ class BoostedTrees(ConstructiveLearner):
         """
         asked = (self.max_leaf_nodes, self.max_depth, self.max_time)
         is_free = isinstance(self.n_estimators, str) and asked == (None, None, None)
-        return is_free and self._few_rows(n_rows) is _NUMBERS
+        return is_free and self._few_rows(n_rows) is NUMBERS
 
     def _make_rounds(
         self,
@@ -365,9 +344,12 @@ class BoostedTrees(ConstructiveLearner):
         )
         inner = matrix if held is None else matrix[kept]
         outer = None if held is None else matrix[held]
+        columns = np.ascontiguousarray(inner.T)
+        many = few is None and shares_bins(settings, columns)
         job = Job(
             matrix=inner,
-            columns=np.ascontiguousarray(inner.T),
+            columns=columns,
+            bins=bin_columns(inner) if many else None,
             target=loss.targets(np.zeros((loss.n_scores, len(kept))))[0],
             settings=settings,
             grammar=construction.grammar,
@@ -394,7 +376,7 @@ class BoostedTrees(ConstructiveLearner):
         n_rows = len(weights)
         stop = self.early_stopping
         if stop == "auto":
-            stop = n_rows >= _EARLY_ROWS and not self._votes
+            stop = n_rows >= EARLY_ROWS and not self._votes
         rows = np.flatnonzero(weights > 0)
         if not stop:
             return np.arange(n_rows), None
@@ -439,7 +421,19 @@ class BoostedTrees(ConstructiveLearner):
             yield raw
 
 
-@documented(attributes=BOOSTED)
+@documented(
+    attributes=BOOSTED,
+    publication=cited(
+        "monte_carlo",
+        """
+`featurewright.published("monte_carlo_stumps")` and `published("monte_carlo_boosting")` have the
+settings of the publication: AdaBoost.MH (`loss="adaboost_mh"`) with 1,000 stumps or trees of depth
+3, ten candidates for each column, all of them scored on all rows of their node (`halving=None`),
+and no column beside them. The log loss, which is the default, and its limits are not of the
+publication.
+""",
+    ),
+)
 class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
     """Boosted trees whose nodes test raw columns and expressions searched on their own rows.
 
@@ -452,6 +446,8 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
     classes_ : ndarray
         The classes.
     {attributes}
+
+    {publication}
 
     Examples
     --------
@@ -539,7 +535,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
         if len(target.classes) < 2:
             raise ValueError(
                 "y has one class only, but boosting needs two or more classes: "
-                f"{target.classes[0]!r} is the only label."
+                f"{target.classes.tolist()[0]!r} is the only label."
             )
         weights = apply_class_weight(
             self.class_weight, target, check_weights(sample_weight, n_rows)
@@ -647,7 +643,15 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
             yield self.classes_[np.argmax(shares, axis=1)]
 
 
-@documented(attributes=BOOSTED)
+@documented(
+    attributes=BOOSTED,
+    publication=cited(
+        "monte_carlo",
+        """
+The publication has classes alone, and boosts by AdaBoost.MH.
+""",
+    ),
+)
 class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
     """Boosted regression trees whose nodes test raw columns and searched expressions.
 
@@ -658,6 +662,8 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
     Attributes
     ----------
     {attributes}
+
+    {publication}
 
     Examples
     --------

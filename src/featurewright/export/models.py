@@ -78,6 +78,12 @@ def _part_steps(graph: Graph, part: Any) -> list[int]:
     """Return the columns of one part: undefined values filled, far ones cut."""
     if part.transformer is None:
         made = [graph.expression(feature.expression) for feature in part.features]
+        if KINDS[part.kind].is_category:
+            numbers = [tuple(range(1, int(high) + 1)) for high in part.high]
+            return [
+                graph.add("shares", step, data=tuple(map(float, own)))
+                for step, own in zip(made, numbers, strict=True)
+            ]
     else:
         kind = KINDS[part.kind]
         every = (score_steps if kind.from_scores else output_steps)(graph, part.transformer)

@@ -18,8 +18,8 @@ from featurewright.export.layers import read_column
 from featurewright.export.moments import read_moment
 from featurewright.expressions import Column, Domain
 from featurewright.expressions.dialects import Dialect
-from featurewright.expressions.sql_form import (
-    Rules,
+from featurewright.expressions.sql_form import Rules
+from featurewright.expressions.sql_pieces import (
     Sql,
     case,
     kind,
@@ -148,7 +148,10 @@ class LinkedQuery:
             columns += self._here(source.link, place, source.layout.kinds)
             if source.link.time is not None:
                 when = model.as_of if source.link.kind is LinkKind.TABLE else source.link.time
-                columns.append(_named(self._time(when, source.layout), f"t{place}"))
+                moment = self._time(when, source.layout)
+                if source.layout.are_days:
+                    moment = sqlglot().Floor(this=moment)
+                columns.append(_named(moment, f"t{place}"))
         groups = [*model._statistics.items(), *enumerate(model._groups, start=len(model._sources))]
         columns += [_named(self._group_code(means), f"g{place}") for place, means in groups]
         return sqlglot().Select(expressions=columns).from_(table, copy=False)
@@ -199,9 +202,7 @@ class LinkedQuery:
         if what != "text":
             size = exp.Abs(this=exp.Cast(this=quoted(name, column=True), to=kind("DOUBLE")))
             return case((exp.LTE(this=size, expression=number(_LARGEST)), column))
-        if self.dialect.binary_labels:
-            return exp.Collate(this=column, expression=exp.Var(this="BINARY"))
-        return column
+        return self.dialect.label(column)
 
     def _label(self, schema: Schema, at: int) -> Sql:
         """Write a column of labels as it is."""
@@ -443,11 +444,12 @@ class LinkedQuery:
                 none = f"CASE WHEN {u} IS NULL THEN 1 ELSE 0 END"
                 extra.append(f"ROW_NUMBER() OVER ({part}, {none} ORDER BY {u}) AS r{k}")
                 extra.append(f"COUNT({u}) OVER ({part}) AS n{k}")
-            if feature.level is None:
+            if feature.domain is Domain.REAL:
                 results.append(_parse(_aggregated(feature, k)))
-            else:
-                assert isinstance(feature.value, Column)
-                results.append(_is_level(feature, k, self._labels[feature.value.index]))
+                continue
+            assert isinstance(feature.value, Column)
+            write = _label_code if feature.domain is Domain.CATEGORY else _is_level
+            results.append(write(feature, k, self._labels[feature.value.index]))
         return values, extra, results
 
     def _counted(self, feature: LinkFeature, k: int) -> list[Sql]:
@@ -544,7 +546,7 @@ def _parse(query: str) -> Sql:
 
 
 def _named(value: Sql, name: str) -> Sql:
-    """Give a value one of our names."""
+    """Write a value under a name of our own."""
     exp = sqlglot()
     return exp.Alias(this=value, alias=exp.Identifier(this=name, quoted=False))
 
@@ -600,7 +602,7 @@ def _counted_labels(features: Iterable[LinkFeature], schema: Schema) -> dict[int
     """Return the levels of the columns whose labels are counted or compared."""
     found = {}
     for feature in features:
-        labels = feature.aggregate == "distinct" or feature.level is not None
+        labels = feature.aggregate == "distinct" or feature.domain is not Domain.REAL
         if labels and isinstance(feature.value, Column):
             at = feature.value.index
             if schema.levels[at] is not None:
@@ -638,18 +640,36 @@ def _is_level(feature: LinkFeature, k: int, levels: Sequence[Any]) -> Sql:
     branches = [(before, number(0.0))] if code else []
     branches.append((exp.EQ(this=label.copy(), expression=_label_text(levels[code])), number(1.0)))
     known = exp.Not(this=exp.Is(this=label, expression=exp.null()))
-    rank = case(*branches, (known, number(2.0)))
-    if feature.aggregate == "mode":
-        # Of equally frequent labels that of the least rank has the most.
-        times = exp.Mul(this=exp.column(f"n{k}"), expression=number(3.0))
-        among = exp.Sub(this=times.copy(), expression=rank)
-        found = exp.Sub(this=exp.Max(this=times), expression=exp.Max(this=among))
-    else:
-        at_end = exp.EQ(this=exp.column("t"), expression=exp.column(f"e{k}"))
-        found = exp.Max(this=case((at_end, rank)))
+    found = _picked(feature, k, case(*branches, (known, number(2.0))), 3)
     is_one = exp.EQ(this=found.copy(), expression=number(1.0))
     defined = exp.Not(this=exp.Is(this=exp.Paren(this=found), expression=exp.null()))
     return case((is_one, number(1.0)), (defined, number(0.0)))
+
+
+def _label_code(feature: LinkFeature, k: int, levels: Sequence[Any]) -> Sql:
+    """Write the code of the level that an aggregate gives; NULL if the fit did not see it."""
+    exp = sqlglot()
+    label = exp.column(f"u{k}")
+    branches = [
+        (exp.EQ(this=label.copy(), expression=_label_text(level)), number(float(code)))
+        for code, level in enumerate(levels)
+    ]
+    known = exp.Not(this=exp.Is(this=label, expression=exp.null()))
+    unseen = float(len(levels))
+    found = _picked(feature, k, case(*branches, (known, number(unseen))), len(levels) + 1)
+    return case((exp.LT(this=found.copy(), expression=number(unseen)), found))
+
+
+def _picked(feature: LinkFeature, k: int, rank: Sql, n_ranks: int) -> Sql:
+    """Write the rank of the level that an aggregate gives, of so many; NULL where there is none."""
+    exp = sqlglot()
+    if feature.aggregate == "mode":
+        # Of equally frequent labels that of the least rank has the most.
+        times = exp.Mul(this=exp.column(f"n{k}"), expression=number(float(n_ranks)))
+        among = exp.Sub(this=times.copy(), expression=rank)
+        return exp.Paren(this=exp.Sub(this=exp.Max(this=times), expression=exp.Max(this=among)))
+    at_end = exp.EQ(this=exp.column("t"), expression=exp.column(f"e{k}"))
+    return exp.Max(this=case((at_end, rank)))
 
 
 def _empty_is(feature: LinkFeature, value: str) -> str:

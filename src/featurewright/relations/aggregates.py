@@ -23,10 +23,11 @@ from featurewright.engine.ranges import (
     range_quantiles,
 )
 from featurewright.engine.threads import run_in_threads
-from featurewright.expressions import Column, Expression
+from featurewright.expressions import Column, Domain, Expression
 from featurewright.expressions.latex import escape
 from featurewright.relations.keys import Numbers, Places
 from featurewright.relations.linked import LinkedRows
+from featurewright.tables import Schema
 
 Result = TypeVar("Result")
 
@@ -141,14 +142,17 @@ class LinkFeature:
     window : Window or None
         How far back they count; None for all that are seen.
     level : Level or None
-        Of an aggregate that gives a level: the one that it is compared with.
+        Of an aggregate that gives a level: the one that it is compared with; None for the level
+        itself.
 
     Examples
     --------
-    >>> from featurewright.expressions import Real
+    >>> from featurewright.expressions import Category, Real
     >>> amount = Column(0, "amount", Real)
     >>> print(LinkFeature("orders", "mean", amount, None, Window(90.0, None, True)))
     mean(orders.amount, last 90 days)
+    >>> LinkFeature("orders", "mode", Column(1, "channel", Category)).domain
+    <Domain.CATEGORY: 2>
     """
 
     link: str
@@ -163,6 +167,16 @@ class LinkFeature:
         """How much there is to read: one for the aggregate, its condition and each operator."""
         operators = 0 if self.value is None else self.value.size // 2
         return 1 + operators + (self.condition is not None)
+
+    @property
+    def domain(self) -> Domain:
+        """What its values are: numbers, 1 where a level is the one asked for, or codes."""
+        if self.level is not None:
+            return Domain.BOOLEAN
+        of_labels = isinstance(self.value, Column) and self.value.domain == Domain.CATEGORY
+        return (
+            Domain.CATEGORY if of_labels and AGGREGATES[self.aggregate].gives_level else Domain.REAL
+        )
 
     def __str__(self) -> str:
         if self.value is None:
@@ -473,7 +487,7 @@ class Aggregate:
     n_moments : int
         How many of the sums of `range_moments` it needs.
     gives_level : bool
-        Whether it picks a value: of a category it is a level, and compared with one.
+        Whether it picks a value: of a category it is a level.
     """
 
     compute: Callable[[ValueColumn, SeenRows], Numbers]
@@ -511,6 +525,13 @@ AGGREGATES = {
     "mode": Aggregate(lambda c, s: c.mode(s), "category", gives_level=True),
 }
 """What linked rows can be made a number of; names are those that features show."""
+
+
+def levels_of(feature: LinkFeature, schema: Schema) -> tuple[Any, ...]:
+    """Return the levels that the codes of a feature stand for; none where it is no category."""
+    if feature.domain is not Domain.CATEGORY or not isinstance(feature.value, Column):
+        return ()
+    return tuple(schema.levels[feature.value.index] or ())
 
 
 class LinkValues:
@@ -568,6 +589,11 @@ class LinkValues:
                 made = AGGREGATES[feature.aggregate].compute(column, self._windows[feature.window])
                 if feature.level is not None:
                     made = feature.level.holds(made)
+                elif feature.domain is Domain.CATEGORY:
+                    # Levels that the fit did not see are told apart here, but nowhere else.
+                    made = np.where(
+                        made < len(levels_of(feature, self.linked.schema)), made, np.nan
+                    )
                 found.append(use(place, made))
             return found
 
@@ -584,18 +610,23 @@ class LinkValues:
     def _column(self, features: Sequence[LinkFeature]) -> ValueColumn:
         """Return the value of features that have the same one under the same condition."""
         value, condition = features[0].value, features[0].condition
-        matrix, times = self.linked.matrix, self.linked.times
-        if value is None:
-            # Rows are counted, whatever is in them: times are never missing.
-            raw = np.ones(len(matrix)) if times is None else times
-        elif isinstance(value, Column):
-            raw = matrix[:, value.index]
-        else:
-            raw = evaluate_value(value, matrix)
-        if condition is not None:
-            raw = np.where(condition.holds(matrix), raw, np.nan)
+        raw = raw_values(self.linked.matrix, self.linked.times, value, condition)
         wanted = {feature.aggregate for feature in features}
         return ValueColumn(self.linked, raw, self._rows, wanted)
+
+
+def raw_values(
+    matrix: Numbers, times: Numbers | None, value: Expression | None, condition: Condition | None
+) -> Numbers:
+    """Return a value of linked rows; NaN where it is missing or a condition does not hold."""
+    if value is None:
+        # Rows are counted, whatever is in them: times are never missing.
+        raw = np.ones(len(matrix)) if times is None else times
+    elif isinstance(value, Column):
+        raw = matrix[:, value.index]
+    else:
+        raw = evaluate_value(value, matrix)
+    return raw if condition is None else np.where(condition.holds(matrix), raw, np.nan)
 
 
 def evaluate_value(value: Expression, matrix: Numbers) -> Numbers:

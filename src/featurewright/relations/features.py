@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import narwhals as nw
@@ -13,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from featurewright.engine.threads import local_threads
+from featurewright.estimators.collections import is_collection
 from featurewright.estimators.parameters import (
     DeclaredParameters,
     Parameter,
@@ -21,21 +20,13 @@ from featurewright.estimators.parameters import (
     documented,
     flag,
     keep_arguments,
-    number,
-    one_of,
     whole,
-    whole_number,
 )
-from featurewright.estimators.selection import indicator_target, left_over, pursue
+from featurewright.estimators.selection import indicator_target
 from featurewright.estimators.shared_parameters import OUTPUT, RANDOM_STATE, RUNNING
 from featurewright.expressions import Domain
-from featurewright.relations.aggregates import (
-    AGGREGATES,
-    LinkFeature,
-    LinkValues,
-    SeenRows,
-    Window,
-)
+from featurewright.relations.aggregates import AGGREGATES, LinkFeature, SeenRows, levels_of
+from featurewright.relations.checks import check_aggregates, check_as_of, check_windows
 from featurewright.relations.keys import KeyTable, Numbers, read_keys
 from featurewright.relations.linked import (
     TableLayout,
@@ -43,19 +34,30 @@ from featurewright.relations.linked import (
     learn_layout,
     read_times,
 )
-from featurewright.relations.links import LinkKind, all_links, check_links, names_of_rows
-from featurewright.relations.search import (
-    auto_windows,
-    base_candidates,
-    conditions_of,
-    explained,
-    held_out_worth,
-    least_worth,
-    refined,
-    seen_by_any,
-    some_of,
+from featurewright.relations.links import (
+    LinkKind,
+    all_links,
+    check_links,
+    links_in_memory,
+    names_of_rows,
+    tables_in_memory,
 )
-from featurewright.relations.sources import Source, learn_sources, unique_names, wrap_frame
+from featurewright.relations.selection import (
+    FeatureSearch,
+    Found,
+    SearchSettings,
+    compute_found,
+    draw_half,
+    draw_parts,
+)
+from featurewright.relations.sources import (
+    Source,
+    learn_sources,
+    newer_tables,
+    refuse_array,
+    unique_names,
+    wrap_frame,
+)
 from featurewright.relations.targets import (
     TARGET,
     EarlierMeans,
@@ -79,63 +81,6 @@ from featurewright.tables import (
 )
 
 _N_FOLDS = 5  # of the targets of groups
-_SCREEN_ROWS = 4_000  # rows that candidates are compared on, half of them to learn from
-_MAX_ROWS = 10_000  # rows that the better ones are ordered on
-_N_REFINED = 20  # candidates that variants are made of
-_SIMPLICITY = 0.8  # what a feature must explain of what one explains that is a part longer
-_ROWS_PER_FEATURE = 20  # training rows for each feature that is kept: few rows support few
-_POOL = 4  # candidates that are ordered, for each feature asked for
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """A candidate, its worth in rows that it did not learn from, and its source."""
-
-    feature: LinkFeature
-    source: int
-    worth: float
-
-
-def _check_as_of(name: str, value: Any) -> None:
-    """Check the name of a column of times."""
-    if value is not None and not isinstance(value, str):
-        raise ValueError(f"{name}={value!r} must be the name of a column of X, or None.")
-
-
-def _check_aggregates(name: str, value: Any) -> None:
-    """Check which aggregates are tried."""
-    if isinstance(value, str):
-        one_of(name, value, ("all",))
-        return
-    if not isinstance(value, list | tuple) or not value:
-        raise ValueError(
-            f"{name}={value!r} must be 'all' or a list of aggregates, such as ['mean', 'count']."
-        )
-    for aggregate in value:
-        one_of(name, aggregate, tuple(AGGREGATES))
-
-
-def _check_windows(name: str, value: Any) -> None:
-    """Check windows: "auto", None, or a list of days and of texts such as "10 rows"."""
-    if value is None or (isinstance(value, str) and value == "auto"):
-        return
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise ValueError(
-            f"{name}={value!r} must be 'auto', None, or a list of days and numbers of rows, such "
-            "as [30, 90, '10 rows']."
-        )
-    for window in value:
-        _window(window, has_dates=True)
-
-
-def _window(value: Any, *, has_dates: bool) -> Window:
-    """Return a window that a user wrote."""
-    if isinstance(value, str):
-        count, _, unit = value.partition(" ")
-        if not count.isdigit() or unit not in ("row", "rows"):
-            raise ValueError(f"windows holds {value!r}, but a text must be such as '10 rows'.")
-        return Window(None, whole_number("windows", int(count), 1), has_dates)
-    return Window(number("windows", value, above=0.0), None, has_dates)
 
 
 @documented()
@@ -145,7 +90,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
     A feature is an aggregate (count, mean, trend, ...) of a value of the linked rows, possibly
     under a condition and within a window of time. Candidates are compared by what they explain of
     the target beyond the columns of the table, in rows that they were not learned from; variants of
-    the best ones are tried next. What explains no more than chance would is not kept.
+    the best ones are tried next. What explains no more than chance would is not kept. With `as_of`
+    candidates learn from the earlier half of them and are judged on the later half.
 
     A row never sees what was not known at its time: linked rows count only if their time is before
     the row's, rows of its own history only if they are strictly earlier, and a row is left out of
@@ -164,6 +110,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
     worth_ : ndarray
         For each of them the share of the target's variance, beyond the columns of the table, that
         it explained in training rows it was not learned from.
+    levels_ : tuple
+        For each of them the labels that its codes stand for, in order; None where it is a number.
     n_candidates_ : int
         Candidates that were compared.
     n_features_in_ : int
@@ -204,12 +152,12 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             The column of the table with the time at which each row is predicted. Needed where a
             linked table has times.
             """,
-            _check_as_of,
+            check_as_of,
         ),
         "aggregates": Parameter(
             '"all" or list of str',
             f"Computed of linked rows: {', '.join(AGGREGATES)}; labels are compared.",
-            _check_aggregates,
+            check_aggregates,
         ),
         "windows": Parameter(
             '"auto", list or None',
@@ -218,11 +166,20 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             number), and texts such as "10 rows". "auto" tries 7, 30, 90 and 365 days and the last 3
             and 10 rows.
             """,
-            _check_windows,
+            check_windows,
         ),
         "conditions": Parameter(
             "bool",
             "Whether features may count only linked rows with a level, or above the median.",
+            flag,
+        ),
+        "categories": Parameter(
+            "bool",
+            """
+            Whether features may be labels, such as the most frequent one: a column of codes, whose
+            labels are in `levels_`, for an estimator that takes categories. Labels are compared
+            with frequent ones in any case.
+            """,
             flag,
         ),
         "n_features_out": Parameter(
@@ -252,7 +209,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             flag,
         ),
         "keep_missing": OUTPUT["keep_missing"],
-        "budget": Parameter("int", "Candidates that are compared.", whole(1)),
+        "budget": Parameter("int", "Candidates that are compared.", whole(1, most=2**31 - 1)),
         "task": Parameter(
             '{"auto", "classification", "regression"}',
             """
@@ -290,6 +247,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         aggregates: Any = "all",
         windows: Any = "auto",
         conditions: bool = True,
+        categories: bool = False,
         max_order: int = 2,
         n_features_out: int = 50,
         include_original: bool = True,
@@ -367,17 +325,29 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_outputs)
             The original columns, unless `include_original` is off, and the features over links,
-            best first. Undefined values are the feature's median in `fit`, or NaN with
-            `keep_missing`.
+            best first. Undefined values are the feature's median in `fit`, of labels the commonest
+            one, or NaN with `keep_missing`.
         """
         check_is_fitted(self)
         frame, base = self._read_again(X)
         tables = self._check_tables(links)
+        used = [self._sources[at].link for at in self._sources_used()]
+        tables = tables_in_memory(used, X, tables)
         values = [base[:, self._shown]]
         if self.features_:
             values.append(self._compute_features(frame, tables))
         values += [means.look_up(frame) for means in self._groups]
         return self._finish(np.hstack(values))
+
+    @property
+    def levels_(self) -> tuple[tuple[Any, ...] | None, ...]:
+        """For each feature the labels that its codes stand for; None where it is a number."""
+        check_is_fitted(self)
+        schemas = [self._sources[at].layout.schema for at in self._feature_sources]
+        return tuple(
+            levels_of(feature, schema) or None
+            for feature, schema in zip(self.features_, schemas, strict=True)
+        )
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return the names of the columns that `transform` computes.
@@ -399,6 +369,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         names = [*originals, *map(str, self.features_), *self._group_names]
         return np.array(unique_names(names), dtype=object)
 
+    _of_sample = False  # set where the rows are some of those that statistics will be of
+
     # Reading ------------------------------------------------------------------------------------
 
     def _read(self, X: Any) -> tuple[Any, Numbers]:
@@ -406,9 +378,9 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         if not nw.dependencies.is_into_dataframe(X):
             matrix, schema = fit_table(self, X, dtype=np.float64, order="C")
             self._layout = TableLayout(schema, {})
-            self._refuse_array()
+            refuse_array(self.links)
             return None, np.asarray(matrix, dtype=np.float64)
-        frame = wrap_frame(X, "X")
+        frame = wrap_frame(X, "X", named=len(self.links) > 0)
         validate_data(self, X, reset=True, skip_check_array=True)
         self._layout = learn_layout(frame, set())
         return frame, encode_columns(frame, self._layout, "X")
@@ -432,21 +404,13 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         own = getattr(self, "_own_columns", every) if self.include_original else every[:0]
         return own if self._n_columns or len(own) else every
 
-    def _refuse_array(self) -> None:
-        """Refuse an array where there are links: its columns have no names."""
-        if len(self.links):
-            raise TypeError(
-                "X is an array, but links need columns with names: pass a data frame of pandas, "
-                "polars or PyArrow."
-            )
-
     def _read_again(self, X: Any) -> tuple[Any, Numbers]:
         """Read a later table under the schema of the fit."""
         if not nw.dependencies.is_into_dataframe(X):
-            self._refuse_array()
+            refuse_array(self.links)
             rows = apply_table(self, self._layout.schema, X, dtype=np.float64)
             return None, np.asarray(rows, dtype=np.float64)
-        frame = wrap_frame(X, "X")
+        frame = wrap_frame(X, "X", named=len(self.links) > 0)
         validate_data(self, X, reset=False, skip_check_array=True)
         return frame, encode_columns(frame, self._layout, "X")
 
@@ -483,7 +447,12 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         seen: dict[int, SeenRows] = {}
         if frame is not None:
             self._sources = learn_sources(
-                self.links, frame, target, columns, as_of=self.as_of, max_order=self.max_order
+                links_in_memory(self.links, X),
+                frame,
+                target,
+                columns,
+                as_of=self.as_of,
+                max_order=self.max_order,
             )
             seen = {
                 at: source.see(frame, self.as_of, training=True)
@@ -492,7 +461,9 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         usable = base[:, self._layout.schema.domains != Domain.CATEGORY]
         means = self._learn_groups(frame, target, columns, labels, rng)
         known = np.hstack([_filled(usable), _filled(means)])
-        found = self._choose(target, known, seen, labels, rng)
+        search = FeatureSearch(self._sources, seen, self._settings(), rng)
+        found = search.run(target, known, labels, self._row_times(frame))
+        self.n_candidates_ = search.n_candidates
         self.features_: tuple[LinkFeature, ...] = tuple(one.feature for one in found)
         self.worth_ = np.array([one.worth for one in found], dtype=np.float64)
         self._feature_sources = np.array([one.source for one in found], dtype=np.int64)
@@ -500,12 +471,13 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         self._own_columns = self._columns_by_themselves()
         values = [base[:, self._shown]]
         if self.features_:
-            values.append(_compute(found, self._sources, seen, self.n_jobs))
+            values.append(compute_found(found, self._sources, seen, self.n_jobs))
         matrix = np.hstack([*values, means])
-        holes = np.isnan(matrix).all(axis=0)
-        self._fill = np.zeros(matrix.shape[1])
-        self._fill[~holes] = np.nanmedian(matrix[:, ~holes], axis=0)
+        own = self._layout.schema.domains[self._shown].tolist()
+        domains = [*own, *(feature.domain for feature in self.features_)]
+        self._fill = _usual_values(matrix, [domain == Domain.CATEGORY for domain in domains])
         self._keep_statistics()
+        self._sources = [source.told(self.links) for source in self._sources]
         return self._finish(matrix)
 
     def _keep_statistics(self) -> None:
@@ -518,13 +490,13 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             # The last key is one that nobody has.
             keys = np.append(np.arange(rows.index.n_keys), -1)
             mine = [
-                _Found(feature, 0, 0.0)
+                Found(feature, 0, 0.0)
                 for feature, place in zip(self.features_, self._feature_sources, strict=True)
                 if place == at
             ]
             if mine:
                 seen = SeenRows(keys, *rows.spans(keys, None), None)
-                table = _compute(mine, [source], {0: seen}, self.n_jobs)
+                table = compute_found(mine, [source], {0: seen}, self.n_jobs)
                 names = tuple(name for name, _ in source.link.keys)
                 self._statistics[at] = KeyTable(names, rows.index, table[:-1], table[-1])
             self._sources[at] = source.without_rows()
@@ -540,8 +512,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         links = [link for link in self.links if link.kind is LinkKind.GROUP]
         if not links:
             return found[0]
-        folds = _draw_parts(n_rows, _N_FOLDS, labels, rng)
-        learning = _draw_half(n_rows, labels, rng)
+        folds = draw_parts(n_rows, _N_FOLDS, labels, rng)
+        learning = draw_half(n_rows, labels, rng)
         for link in links:
             source = next(s for s in self._sources if s.link.title == link.title)
             here = tuple(name for name, _ in link.keys)
@@ -565,110 +537,33 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             found.append(encoded)
         return np.hstack(found)
 
-    def _choose(
-        self, target: Numbers, known: Numbers, seen: dict[int, SeenRows], labels: Any, rng: Any
-    ) -> list[_Found]:
-        """Return the features that are kept, best first."""
-        n_rows = len(target)
-        self.n_candidates_ = 0
-        if not seen or n_rows < 4:
-            return []
-        rows = np.sort(rng.permutation(n_rows)[: self._n_screened(n_rows)])
-        rest = left_over(known, target)
-        own = None if labels is None else labels[rows]
-        learning = _draw_half(len(rows), own, rng)
-        values = {
-            at: LinkValues(*s.take(rows).alone(self._sources[at].rows)) for at, s in seen.items()
-        }
+    def _row_times(self, frame: Any) -> Numbers | None:
+        """Return the times of the rows of a table, by which candidates are judged.
 
-        left = rest[rows]
+        Not those of a history alone: its later values may be beyond all earlier ones.
+        """
+        timed = self.as_of is not None and frame is not None
+        return read_times(frame, self.as_of, "X").values if timed else None
 
-        def score(candidates: Sequence[tuple[int, LinkFeature]]) -> list[_Found]:
-            self.n_candidates_ += len(candidates)
-            found = []
-            for at, linked in values.items():
-                mine = [feature for place, feature in candidates if place == at]
-                mine.sort(key=_by_value)
-                worths = linked.each(
-                    mine,
-                    lambda _, column: held_out_worth(column, left, learning),
-                    local_threads(self.n_jobs),
-                )
-                found += [
-                    _Found(feature, at, worth) for feature, worth in zip(mine, worths, strict=True)
-                ]
-            return found
-
-        past = {at: seen_by_any(self._sources[at].rows, seen[at]) for at in values}
-        base = [
-            (at, feature)
-            for at in values
-            for feature in base_candidates(
-                self._sources[at], self._names(), self._windows(at, past[at]), past[at]
-            )
-        ]
-        found = score(some_of(base, max(1, self.budget // 2), rng))
-        conditions = {
-            at: conditions_of(self._sources[at].rows, past[at]) if self.conditions else []
-            for at in values
-        }
-        tried = {(one.source, one.feature) for one in found}
-        variants = [
-            (one.source, feature)
-            for one in _best(found)[:_N_REFINED]
-            for feature in refined(
-                one.feature,
-                self._sources[one.source],
-                conditions[one.source],
-                "share" in self._names(),
-            )
-            if (one.source, feature) not in tried
-        ]
-        room = max(0, self.budget - len(found))
-        found += score(some_of(list(dict.fromkeys(variants)), room, rng))
-        least = least_worth(len(found), int(np.count_nonzero(~learning)))
-        good = [one for one in _best(found) if one.worth > least]
-        return self._order(_in_turns(good)[: _POOL * self.n_features_out], target, known, seen)
-
-    def _order(
-        self, good: list[_Found], target: Numbers, known: Numbers, seen: dict[int, SeenRows]
-    ) -> list[_Found]:
-        """Return candidates so that each explains most of what those before leave over."""
-        if not good:
-            return []
-        step = max(1, -(-len(target) // _MAX_ROWS))
-        rows = np.arange(0, len(target), step)
-        alone = {at: s.take(rows).alone(self._sources[at].rows) for at, s in seen.items()}
-        sources = [replace(source, linked=alone[at][0]) for at, source in enumerate(self._sources)]
-        columns = _compute(good, sources, {at: s for at, (_, s) in alone.items()}, self.n_jobs)
-        pool = np.column_stack([explained(column, target[rows]) for column in columns.T])
-        simple = np.array([_SIMPLICITY ** (one.feature.size - 1) for one in good])
-        most = min(self.n_features_out, max(1, len(target) // _ROWS_PER_FEATURE))
-        order, _ = pursue(known[rows], pool, target[rows], most, simple)
-        return [good[place] for place in order]
-
-    def _n_screened(self, n_rows: int) -> int:
-        """Return how many rows candidates are compared on."""
-        return n_rows if self.search == "exhaustive" else min(n_rows, _SCREEN_ROWS)
-
-    def _names(self) -> list[str]:
-        """Return the aggregates that are tried."""
-        return list(AGGREGATES) if isinstance(self.aggregates, str) else list(self.aggregates)
-
-    def _windows(self, at: int, past: npt.NDArray[np.bool_]) -> list[Window]:
-        """Return the windows that are tried for a source."""
-        linked = self._sources[at].rows
-        if self.windows is None or linked.times is None:
-            return []
-        if isinstance(self.windows, str):
-            return auto_windows(linked, past)
-        return [_window(window, has_dates=linked.has_dates) for window in self.windows]
+    def _settings(self) -> SearchSettings:
+        """Return what the search is asked for."""
+        return SearchSettings(
+            aggregates=AGGREGATES if isinstance(self.aggregates, str) else self.aggregates,
+            windows=self.windows,
+            conditions=self.conditions,
+            categories=self.categories,
+            n_features=self.n_features_out,
+            budget=self.budget,
+            is_exhaustive=self.search == "exhaustive",
+            n_jobs=self.n_jobs,
+            of_sample=self._of_sample,
+        )
 
     # Computing ----------------------------------------------------------------------------------
 
     def _check_tables(self, links: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Refuse tables of unknown links, and ask for those that the model does not hold."""
-        tables = {} if links is None else dict(links)
+        tables = newer_tables(links)
         titles = [link.title for link in all_links(source.link for source in self._sources)]
         for title in tables:
             if title not in titles:
@@ -706,12 +601,17 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
                 continue
             source = source.reread(tables) if newer else source
             seen = source.see(frame, self.as_of, training=False)
-            found = [_Found(self.features_[k], 0, 0.0) for k in mine]
-            out[:, mine] = _compute(found, [source], {0: seen}, self.n_jobs)
+            found = [Found(self.features_[k], 0, 0.0) for k in mine]
+            out[:, mine] = compute_found(found, [source], {0: seen}, self.n_jobs)
         return out
 
     def _stored_attributes(self) -> dict[str, Any]:
         """Return what a model file holds besides the parameters."""
+        if self.store_links and any(is_collection(one.link.table) for one in self._sources):
+            raise ValueError(
+                "store_links=True stores linked rows in the file, but these are a Dask collection: "
+                "fit with store_links=False, and pass the tables to transform(X, links={…})."
+            )
         stored = dict(vars(self))
         if "_sources" in stored and not self.store_links:
             stored["_sources"] = [source.without_rows() for source in self._sources]
@@ -725,53 +625,21 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         return matrix
 
 
-def _compute(
-    chosen: Sequence[_Found],
-    sources: Sequence[Source],
-    seen: Mapping[int, SeenRows],
-    n_jobs: int | None,
-) -> Numbers:
-    """Return the values of features over links."""
-    n_rows = len(next(iter(seen.values())).keys)
-    out = np.empty((n_rows, len(chosen)), order="F")
-    for at, mine in seen.items():
-        places = [place for place, found in enumerate(chosen) if found.source == at]
-        if not places:
-            continue
-
-        def keep(number: int, values: Numbers, columns: list[int] = places) -> None:
-            out[:, columns[number]] = values
-
-        features = [chosen[place].feature for place in places]
-        LinkValues(sources[at].rows, mine).each(features, keep, local_threads(n_jobs))
-    return out
+def _usual_values(matrix: Numbers, are_codes: Sequence[bool]) -> Numbers:
+    """Return what replaces missing values of each column: the median, of codes the commonest."""
+    fill = np.zeros(matrix.shape[1])
+    known = np.flatnonzero(~np.isnan(matrix).all(axis=0))
+    fill[known] = np.nanmedian(matrix[:, known], axis=0)
+    for at in set(known.tolist()).intersection(np.flatnonzero(are_codes).tolist()):
+        codes = matrix[~np.isnan(matrix[:, at]), at].astype(np.intp)
+        fill[at] = np.argmax(np.bincount(codes))
+    return fill
 
 
 def _several(n_parts: int) -> TargetColumns:
     """Return what numbers or labels are called."""
     names = (TARGET,) if n_parts == 1 else tuple(f"{TARGET} {k}" for k in range(n_parts))
     return TargetColumns(names, names, None)
-
-
-def _draw_parts(n_rows: int, n_parts: int, labels: Any, rng: Any) -> npt.NDArray[np.int64]:
-    """Return a part for each row, by chance; rows with one label are in one part."""
-    if labels is None:
-        return np.asarray(rng.permutation(n_rows) % n_parts, dtype=np.int64)
-    _, codes = np.unique(labels, return_inverse=True)
-    drawn = rng.permutation(int(codes.max(initial=-1)) + 1) % n_parts
-    return np.asarray(drawn[codes], dtype=np.int64)
-
-
-def _draw_half(n_rows: int, labels: Any, rng: Any) -> npt.NDArray[np.bool_]:
-    """Return half of the rows, by chance; rows with one label are on one side."""
-    if labels is None:
-        return np.asarray(rng.permutation(n_rows) < n_rows // 2)
-    return _draw_parts(n_rows, 2, labels, rng) == 0
-
-
-def _by_value(feature: LinkFeature) -> tuple[str, str]:
-    """Return what orders candidates so that those of one value under one condition are together."""
-    return str(feature.value), "" if feature.condition is None else feature.condition.text
 
 
 def _filled(columns: Numbers) -> Numbers:
@@ -783,18 +651,3 @@ def _filled(columns: Numbers) -> Numbers:
     known = ~holes.all(axis=0)
     fill[known] = np.nanmedian(columns[:, known], axis=0)
     return np.where(holes, fill, columns)
-
-
-def _best(found: Sequence[_Found]) -> list[_Found]:
-    """Return candidates in order of their worth."""
-    return sorted(found, key=lambda one: -one.worth)
-
-
-def _in_turns(found: Sequence[_Found]) -> list[_Found]:
-    """Return candidates so that links take turns: many of one link leave room for others."""
-    turns: dict[int, int] = {}
-    keyed: list[tuple[int, int, _Found]] = []
-    for one in found:
-        turns[one.source] = turns.get(one.source, -1) + 1
-        keyed.append((turns[one.source], len(keyed), one))
-    return [one for *_, one in sorted(keyed, key=lambda item: item[:2])]

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from featurewright.engine.ranges import find_before, order_by_key
 from featurewright.expressions import Domain
-from featurewright.relations.keys import KeyIndex, Numbers, Places
+from featurewright.relations.keys import KeyIndex, Numbers, Places, inside
 from featurewright.tables import Schema, encode, learn_schema
-from featurewright.tables.dates import DAY, TimeKind, read_seconds, time_kind
+from featurewright.tables.dates import DAY, TimeKind, read_instants, read_seconds, time_kind
 
 _ID_NAME = re.compile(r"(^|[^a-zA-Z])(id|key|code)$|(?<=[a-z0-9])(Id|ID|Key|Code)$")
 _MAX_LABEL_SHARE = 0.5  # of the rows, that may have a label of their own
@@ -39,6 +39,12 @@ class Times:
     values: Numbers
     has_dates: bool
     zoned: bool
+
+    @property
+    def are_days(self) -> bool:
+        """Whether they are dates without a time of day."""
+        known = self.values[np.isfinite(self.values)]
+        return self.has_dates and len(known) > 0 and bool(np.all(known == np.floor(known)))
 
     def check_like(self, has_dates: bool, zoned: bool, here: str, there: str) -> None:
         """Refuse times that cannot be compared with others."""
@@ -72,9 +78,16 @@ def read_times(frame: nw.DataFrame[Any], name: str, owner: str) -> Times:
     kind = time_kind(series)
     if kind is not TimeKind.DATE:  # other ways to write dates may be read in two ways
         raise TypeError(
-            f"Column {name!r} of {owner} has the dtype {series.dtype}, but times are dates, text "
-            "such as '2024-12-31', or numbers: convert it first."
+            f"Column {name!r} of {inside(owner)} has the dtype {series.dtype}, but times are "
+            "dates, text such as '2024-12-31', or numbers: convert it first."
         )
+    if series.dtype not in (nw.Datetime, nw.Date):
+        try:
+            instants = read_instants(series)
+        except TypeError as error:
+            raise TypeError(f"Column {name!r} of {owner} holds times, but {error}.") from error
+        if instants is not None:
+            return Times(instants / DAY, True, True)
     if zoned:
         # Instants are compared, whatever the zones they are written in.
         series = series.dt.convert_time_zone("UTC")
@@ -151,6 +164,8 @@ class LinkedRows:
 
     def spans(self, keys: Places, until: Numbers | None) -> tuple[Places, Places]:
         """Return where the rows begin and end that rows with some keys see, before some times."""
+        if len(self.offsets) < 2:  # no linked row has a key
+            return np.zeros_like(keys), np.zeros_like(keys)
         known = np.maximum(keys, 0)
         starts = np.where(keys >= 0, self.offsets[known], 0)
         if self.times is None or until is None:
@@ -319,7 +334,7 @@ def encode_columns(
 
 
 def _number_unseen(codes: Numbers, series: nw.Series[Any], first: int) -> None:
-    """Give labels without a code one each, in the order of the labels."""
+    """Assign codes to labels that have none, in the order of the labels."""
     known = ~np.asarray(series.is_null().to_numpy(), dtype=bool)
     if series.dtype.is_float():
         known &= ~np.isnan(np.asarray(series.to_numpy(), dtype=np.float64))

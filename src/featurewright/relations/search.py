@@ -22,6 +22,7 @@ from featurewright.relations.aggregates import (
 from featurewright.relations.keys import Numbers
 from featurewright.relations.linked import LinkedRows
 from featurewright.relations.sources import Source
+from featurewright.tables import MAX_CODES
 
 N_BINS = 8
 # Windows that are tried where times are dates, in days: those that usually hold a few linked rows.
@@ -32,6 +33,7 @@ _PARTS = (64.0, 16.0, 4.0)  # of the whole time, where times are numbers
 _ROWS = (3, 10)
 _MAX_LEVELS = 5  # of a category, that conditions ask for
 _MAX_CONDITION_LEVELS = 1_000  # of a category beyond which no condition asks for one
+_MIN_LABELS = 3  # levels of a feature that is a label: of two a test says all
 _JOINING = ("mul", "div", "sub")
 
 
@@ -67,22 +69,26 @@ def base_candidates(
     aggregates: Sequence[str],
     windows: Sequence[Window],
     past: NDArray[np.bool_],
+    *,
+    categories: bool = False,
 ) -> list[LinkFeature]:
     """Return every aggregate of every column in every window.
 
-    `past` says which linked rows some row sees: levels are theirs.
+    `past` says which linked rows some row sees: levels are theirs. With `categories`, labels are
+    features by themselves too, not only compared with a level.
     """
     linked = source.rows
     schema = linked.schema
     numbers: list[Column] = []
-    categories: list[Column] = []
+    labels: list[Column] = []
     for at, (name, domain) in enumerate(zip(schema.names, schema.domains, strict=True)):
-        column = Column(at, name, Domain.REAL)
-        (categories if domain == Domain.CATEGORY else numbers).append(column)
+        of_labels = domain == Domain.CATEGORY
+        column = Column(at, name, Domain.CATEGORY if of_labels else Domain.REAL)
+        (labels if of_labels else numbers).append(column)
     values: dict[str, Iterable[Column | None]] = {
         "rows": [] if source.target is not None else [None],
         "number": numbers,
-        "category": categories,
+        "category": labels,
     }
     found = []
     for name in aggregates:
@@ -103,11 +109,23 @@ def base_candidates(
             within = [None, *windows] if name == "mode" else [None]
             found += [
                 LinkFeature(linked.title, name, value, None, window, level)
-                for value in categories
+                for value in labels
                 for level in tested_levels(linked, value.index, past)
                 for window in within
             ]
+            found += [
+                LinkFeature(linked.title, name, value, None, window)
+                for value in labels
+                if categories and _makes_category(linked, value.index, past)
+                for window in within
+            ]
     return found
+
+
+def _makes_category(linked: LinkedRows, at: int, past: NDArray[np.bool_]) -> bool:
+    """Whether the labels of a column may be a feature."""
+    n_levels = len(linked.schema.levels[at] or ())
+    return _MIN_LABELS <= n_levels <= MAX_CODES and bool(frequent_levels(linked, at, past))
 
 
 def tested_levels(linked: LinkedRows, at: int, past: NDArray[np.bool_]) -> list[Level]:
@@ -169,7 +187,8 @@ def refined(
     found = [_with(feature, condition=condition) for condition in conditions]
     if feature.aggregate == "count" and shares:
         found += [_with(variant, aggregate="share") for variant in found]
-    of_numbers = AGGREGATES[feature.aggregate].of == "number" and feature.level is None
+    is_number = feature.domain is Domain.REAL
+    of_numbers = AGGREGATES[feature.aggregate].of == "number" and is_number
     if isinstance(feature.value, Column) and of_numbers:
         mine = feature.value.index
         for first, second in permutations(numbers, 2):
@@ -215,15 +234,26 @@ def bin_means(bins: NDArray[np.intp], n_bins: int, target: Numbers) -> Numbers:
     return (sums + target.mean(axis=0)) / (counts + 1.0)
 
 
-def held_out_worth(column: Numbers, target: Numbers, learning: NDArray[np.bool_]) -> float:
+def _cut(column: Numbers, learning: Any, n_levels: int) -> tuple[NDArray[np.intp], int]:
+    """Return the bin of each value, and how many bins there are; each level has one of its own.
+
+    Boundaries between numbers are learned from some of the rows.
+    """
+    if n_levels:
+        return np.where(np.isnan(column), n_levels, column).astype(np.intp), n_levels + 1
+    edges = learn_edges(column[learning])
+    return bin_numbers(column, edges), len(edges) + 2
+
+
+def held_out_worth(
+    column: Numbers, target: Numbers, learning: NDArray[np.bool_], n_levels: int = 0
+) -> float:
     """Return the share of a target that a column explains in rows that did not choose its bins.
 
     The column is cut into bins, whose mean targets are learned from one part of the rows and
-    compared with the targets of the others.
+    compared with the targets of the others. A column of codes has as many levels as `n_levels`.
     """
-    edges = learn_edges(column[learning])
-    bins = bin_numbers(column, edges)
-    n_bins = len(edges) + 2
+    bins, n_bins = _cut(column, learning, n_levels)
     means = bin_means(bins[learning], n_bins, target[learning])
     others = target[~learning]
     error = ((others - means[bins[~learning]]) ** 2).sum()
@@ -236,14 +266,21 @@ def least_worth(n_candidates: int, n_held_out: int) -> float:
     return 2.0 * float(np.log(max(2, n_candidates))) / max(1, n_held_out)
 
 
-def explained(column: Numbers, target: Numbers) -> Numbers:
+def explained(column: Numbers, target: Numbers, n_levels: int = 0) -> Numbers:
     """Return the mean targets of a column's bins, which linear models can compare.
 
-    Of several targets, that which the bins explain most.
+    Of several targets, that which the bins explain most. A level may have few rows, so its mean is
+    that of every other row.
     """
-    edges = learn_edges(column)
-    bins = bin_numbers(column, edges)
-    means = bin_means(bins, len(edges) + 2, target)[bins]
+    bins, n_bins = _cut(column, slice(None), n_levels)
+    if n_levels and len(bins) > 1:
+        means = np.empty_like(target)
+        for part in (0, 1):
+            means[part::2] = bin_means(bins[1 - part :: 2], n_bins, target[1 - part :: 2])[
+                bins[part::2]
+            ]
+    else:
+        means = bin_means(bins, n_bins, target)[bins]
     return np.asarray(means[:, int(np.argmax(means.var(axis=0)))])
 
 

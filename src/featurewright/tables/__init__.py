@@ -3,6 +3,7 @@
 from featurewright.expressions.opcodes import FLOAT_MAX
 from featurewright.tables.read import (
     apply_table,
+    check_names,
     check_range,
     encode,
     fit_table,
@@ -10,6 +11,7 @@ from featurewright.tables.read import (
     with_known_levels,
 )
 from featurewright.tables.schema import (
+    MAX_CODES,
     MAX_LABEL,
     EncodedTable,
     Schema,
@@ -33,6 +35,7 @@ from featurewright.tables.targets import (
 
 __all__ = [
     "FLOAT_MAX",
+    "MAX_CODES",
     "MAX_LABEL",
     "ClassTarget",
     "EncodedTable",
@@ -46,6 +49,7 @@ __all__ = [
     "check_input_names",
     "check_label",
     "check_length",
+    "check_names",
     "check_range",
     "check_weights",
     "dense_blocks",

@@ -12,6 +12,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from featurewright.tables.columns import distinct_values
+
 Seconds = NDArray[np.float64]
 Parts = tuple[int, int, int, int, int, int]  # year, month, day, hour, minute, second
 
@@ -136,7 +138,7 @@ def _kind_of_text(series: nw.Series) -> TimeKind | None:
     Where no day is above the twelfth, day and month are ambiguous: with slashes the month comes
     first, with points and hyphens the day.
     """
-    labels = sorted({str(label).strip() for label in series.drop_nulls().unique().to_list()})
+    labels = sorted({str(label).strip() for label in distinct_values(series.drop_nulls())})
     kinds = [TimeKind.DATE, TimeKind.YEAR_FIRST, TimeKind.NAMED_MONTH]
     slashes = bool(labels) and "/" in labels[0]
     either = (TimeKind.MONTH_FIRST, TimeKind.DAY_FIRST)
@@ -251,6 +253,39 @@ def read_seconds(name: str, series: nw.Series, kind: TimeKind) -> Seconds:
     if series.dtype == nw.Duration:
         return _floats(series.dt.total_microseconds()) / 1e6
     return _one_by_one(series, kind)
+
+
+def read_instants(series: nw.Series) -> Seconds | None:
+    """Return the seconds since 1970 of text or objects with offsets such as +02:00.
+
+    None where no value has an offset, and NaN for what cannot be read. Times with and without
+    offsets cannot be compared.
+    """
+    values = series.to_list()
+    known = {value: _instant(value) for value in set(values) if value is not None}
+    found = [made for made in known.values() if made is not None]
+    zoned = [zone for _, zone in found]
+    if not any(zoned):
+        return None
+    if not all(zoned):
+        raise TypeError("some of its times have a time zone and others have none: convert it first")
+    seconds = {value: made[0] for value, made in known.items() if made is not None}
+    return np.array([seconds.get(value, np.nan) for value in values])
+
+
+def _instant(value: Any) -> tuple[float, bool] | None:
+    """Return an instant, and whether the value has an offset; None for what is no date."""
+    if isinstance(value, str):
+        label = value.strip()
+        if not _ISO.fullmatch(label):
+            return None
+        try:
+            value = dt.datetime.fromisoformat(label)
+        except ValueError:
+            return None
+    if not isinstance(value, dt.datetime) or value.tzinfo is None:
+        return 0.0, False
+    return _from_object(value.astimezone(dt.UTC)), True
 
 
 def _seconds_of_dates(series: nw.Series) -> Seconds:

@@ -13,6 +13,7 @@ from featurewright.expressions.domains import Domain
 # Labels of one Category column, sorted; the position of a label is its code in the matrix.
 Levels = tuple[object, ...]
 
+MAX_CODES = 254  # levels of a category that scikit-learn's boosting takes as one column
 MAX_LABEL = 1_000
 """Characters that a name of a column or a class may have: names are in every formula and query."""
 

@@ -36,6 +36,7 @@ from featurewright.export.stored.learned import (
     relational_kinds,
 )
 from featurewright.export.stored.relational import check_relational
+from featurewright.expressions import Column
 
 ROUTING = "_metadata_request"  # where scikit-learn keeps what is requested
 # They do not say whether an estimator has been fitted.
@@ -517,9 +518,7 @@ def _check_auto(model: Any) -> None:
     reader, schema = model.reader_, model.reader_.schema
     linked = getattr(model, "linked_", None)
     if linked is not None:
-        from featurewright.auto.links import wider
-
-        schema = wider(schema, linked.names)
+        schema = linked.extend(schema)
     path = getattr(model, "path_", None)
     originals, parts = model.originals_, model.parts_
     _check_columns(model, reader.names_in)
@@ -554,6 +553,7 @@ def _check_auto(model: Any) -> None:
         _check_feature(feature, schema, ())
     for part in listed:
         _check_part(part, schema.n_columns)
+        _check_labels(part, schema)
     if path is not None:
         demand(
             len(path.features) == len(path.names) == len(getattr(model, "path_stability_", ())),
@@ -573,6 +573,18 @@ def _check_auto(model: Any) -> None:
 
 
 _TASKS = ("classification", "regression", "multilabel")
+
+
+def _check_labels(part: Any, schema: Any) -> None:
+    """Check that labels are columns of codes."""
+    if part.kind != "label":
+        return
+    columns = [feature.expression for feature in part.features]
+    demand(
+        all(isinstance(column, Column) and schema.levels[column.index] for column in columns)
+        and part.high.tolist() == [len(schema.levels[column.index]) for column in columns],
+        "a part of AutoFeatures has labels that there are not",
+    )
 
 
 def _check_part(part: Any, n_columns: int) -> None:

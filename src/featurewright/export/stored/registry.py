@@ -136,7 +136,7 @@ RECORDS = {
     ),
     "TableLayout": RecordSpec("featurewright.relations.linked", relational.check_layout),
     "NestedLayout": RecordSpec("featurewright.relations.sources"),
-    "LinkLayout": RecordSpec("featurewright.relations.sources"),
+    "LinkLayout": RecordSpec("featurewright.relations.sources", newer=("are_days",)),
     "Source": RecordSpec("featurewright.relations.sources", relational.check_source),
     "TargetColumns": RecordSpec("featurewright.relations.targets", relational.check_target),
     "EarlierMeans": RecordSpec("featurewright.relations.targets", relational.check_earlier_means),

@@ -199,8 +199,9 @@ def check_link_feature(feature: LinkFeature) -> None:
         "an aggregate is computed of nothing",
     )
     must = aggregate.of == "category" and aggregate.gives_level
+    is_label = feature.domain is Domain.CATEGORY
     demand(
-        aggregate.gives_level if feature.level is not None else not must,
+        aggregate.gives_level if feature.level is not None else is_label or not must,
         "an aggregate is not compared with what it is",
     )
 
@@ -219,7 +220,7 @@ def _check_feature(feature: LinkFeature, link: Link, schema: Schema) -> None:
         "a feature is not one of its link",
     )
     if feature.value is not None:
-        of = aggregate.of if feature.level is None else "category"
+        of = aggregate.of if feature.domain is Domain.REAL else "category"
         _check_value(feature.value, of, schema)
     if feature.level is not None and isinstance(feature.value, Column):
         demand(
