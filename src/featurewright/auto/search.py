@@ -775,12 +775,10 @@ class Search:
         board.disproved.update(board.finished())
 
     def _gains_with_more_rows(self, candidate: Candidate, n_rows: int) -> list[float]:
-        """Return the gains of a candidate on the largest folds; none where there is no time.
-
-        Without such folds, boosting has all, with the columns as they were found.
-        """
+        """Return the gains of a candidate on the largest folds; none where there is no time."""
+        # Without such folds, boosting has all, with the columns as they were found.
         gains: list[float] = []
-        n_folds, finds = self.effort.n_check_folds, self.effort.n_check_folds > 0
+        n_folds = finds = self.effort.n_check_folds
         if not finds and self.problem.task.corrects is not None:
             n_folds = min(self._n_folds, len(self.folds))
         by_rows = sorted(range(self._n_folds), key=lambda number: -len(self._rows[number][0]))

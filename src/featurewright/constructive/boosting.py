@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from math import log, sqrt
+from math import sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +13,13 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from featurewright.constructive.few_rows import (
+    CLASSES,
+    EARLY_ROWS,
+    MOST_LEAVES,
+    NUMBERS,
+    FewRows,
+)
 from featurewright.constructive.losses import AdaBoostMH, LogLoss, Loss, SquaredError
 from featurewright.constructive.pilot import PILOT_RATE, PILOT_ROUNDS, Rows, choose_leaves
 from featurewright.constructive.rounds import Rounds
@@ -71,37 +78,8 @@ _STUMP_DEPTH = 1
 _LEAST_ROWS = 10
 # Candidates of a node, by columns and by their root: benchmarks/boosting_budget.py measures this.
 _COLUMN_BUDGET, _ROOT_BUDGET = 10, 20
-# From here on, early_stopping="auto" holds rows out, as scikit-learn does. Fewer are all needed
-# to learn from: then many small steps of small trees follow, until no test of the first node gains
-# more than chance would. benchmarks/small_tables.py measures these numbers.
-_EARLY_ROWS = 10_000
-_NUMBER_ROUNDS, _CLASS_ROUNDS, _FEW_ROUNDS = 600, 300, 100
+_FEW_ROUNDS = 100
 _TOTAL_RATE, _LARGEST_RATE = 15.0, 0.1  # the more rounds, the smaller their steps
-_MOST_LEAVES = 31
-
-
-@dataclass(frozen=True)
-class FewRows:
-    """Defaults for fewer than `_EARLY_ROWS` rows; labels are noisier than numbers."""
-
-    n_rounds: int
-    least_leaves: int
-    rows_of_a_leaf: int  # rows for each leaf, of all trees of a round together
-    leaf_rows: int  # rows on each side of a split
-    f_per_log: float  # F to enter over the logarithm of the number of candidates, of very few rows
-
-    def n_leaves(self, n_rows: int, n_trees: int) -> int:
-        """Return the most leaves of each of the trees of a round."""
-        return min(_MOST_LEAVES, max(self.least_leaves, n_rows // self.rows_of_a_leaf // n_trees))
-
-    def f_to_enter(self, n_rows: int, n_candidates: int) -> float:
-        """Return the F statistic that a split needs; what it guards against shrinks with rows."""
-        return self.f_per_log * log(n_candidates) * (1.0 - n_rows / _EARLY_ROWS)
-
-
-_CLASSES = FewRows(_CLASS_ROUNDS, 8, 100, 20, 1.8)
-_NUMBERS = FewRows(_NUMBER_ROUNDS, 12, 40, 5, 0.35)
-
 BOOSTED = (
     """
 n_iter_ : int
@@ -232,9 +210,9 @@ class BoostedTrees(ConstructiveLearner):
 
     def _few_rows(self, n_rows: int) -> FewRows | None:
         """Return the defaults for few rows, or None where there are more, or votes."""
-        if n_rows >= _EARLY_ROWS or self._votes:
+        if n_rows >= EARLY_ROWS or self._votes:
             return None
-        return _CLASSES if hasattr(self, "class_weight") else _NUMBERS
+        return CLASSES if hasattr(self, "class_weight") else NUMBERS
 
     def _most_rounds(self, n_rows: int) -> int:
         """Return the most rounds for a number of rows."""
@@ -260,7 +238,7 @@ class BoostedTrees(ConstructiveLearner):
                 VOTE_HALVING_ROWS if isinstance(halving, str) and halving == "auto" else halving
             )
         else:
-            most, leaf_rows = _MOST_LEAVES, 20
+            most, leaf_rows = MOST_LEAVES, 20
             if few is not None:
                 most = few.n_leaves(n_rows, n_trees)
                 leaf_rows = few.leaf_rows
@@ -333,7 +311,7 @@ class BoostedTrees(ConstructiveLearner):
         """
         asked = (self.max_leaf_nodes, self.max_depth, self.max_time)
         is_free = isinstance(self.n_estimators, str) and asked == (None, None, None)
-        return is_free and self._few_rows(n_rows) is _NUMBERS
+        return is_free and self._few_rows(n_rows) is NUMBERS
 
     def _make_rounds(
         self,
@@ -398,7 +376,7 @@ class BoostedTrees(ConstructiveLearner):
         n_rows = len(weights)
         stop = self.early_stopping
         if stop == "auto":
-            stop = n_rows >= _EARLY_ROWS and not self._votes
+            stop = n_rows >= EARLY_ROWS and not self._votes
         rows = np.flatnonzero(weights > 0)
         if not stop:
             return np.arange(n_rows), None
