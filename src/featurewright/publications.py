@@ -184,18 +184,19 @@ def published(name: str, **settings: Any) -> Any:
 
     References
     ----------
-    "monte_carlo_…": F. Maes, P. Geurts and L. Wehenkel, Embedding Monte Carlo Search of Features in
-    Tree-Based Ensemble Methods, ECML PKDD 2012.
+    ``"monte_carlo_…"``: F. Maes, P. Geurts and L. Wehenkel, Embedding Monte Carlo Search of
+    Features in Tree-Based Ensemble Methods, ECML PKDD 2012.
 
-    "forest_paths": C. Vens and F. Costa, Random Forest Based Feature Induction, ICDM 2011.
+    ``"forest_paths"``: C. Vens and F. Costa, Random Forest Based Feature Induction, ICDM 2011.
 
-    "fctree…" and "tfc": W. Fan, E. Zhong, J. Peng, O. Verscheure, K. Zhang, J. Ren, R. Yan and
-    Q. Yang, Generalized and Heuristic-Free Feature Construction for Improved Accuracy, SDM 2010.
+    ``"fctree…"`` and ``"tfc"``: W. Fan, E. Zhong, J. Peng, O. Verscheure, K. Zhang, J. Ren, R. Yan
+    and Q. Yang, Generalized and Heuristic-Free Feature Construction for Improved Accuracy, SDM
+    2010.
 
-    "rst": X. Zhao and S. S.-U. Guan, A subspace recursive and selective feature transformation
+    ``"rst"``: X. Zhao and S. S.-U. Guan, A subspace recursive and selective feature transformation
     method for classification tasks, Big Data Analytics 2, 2017.
 
-    "kernel_…": A. Ahmad, Decision tree ensembles based on kernel features, Applied Intelligence
+    ``"kernel_…"``: A. Ahmad, Decision tree ensembles based on kernel features, Applied Intelligence
     41(1), 2014.
 
     Examples

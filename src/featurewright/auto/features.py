@@ -58,7 +58,7 @@ from featurewright.auto.time_folds import (
     split_by_time,
 )
 from featurewright.auto.timing import Clock
-from featurewright.auto.workspace import Problem, Workspace
+from featurewright.auto.workspace import Problem, ValueStore, Workspace
 from featurewright.estimators.collections import TakesCollections, takes_collections
 from featurewright.estimators.parameters import (
     check_jobs,
@@ -435,6 +435,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 effort=effort,
                 clock=clock,
                 listen=self._hear,
+                store=ValueStore(),
                 skips_slow=isinstance(self.methods, str) and self.methods not in METHODS,
             )
             return self._run(with_and_without(make, methods, links, estimator), name, links), known
@@ -467,6 +468,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         candidate, gains = search.leaderboard.decide()
         if links is not None and len(searches) > 1 and not search.stopped_by_time:
             flat = searches[1]
+            for fold in search.folds:  # two searches take little more memory than one
+                fold.release()
             flat.run()
             rival, rival_gains = flat.leaderboard.decide()
             if not search.leaderboard.beats(candidate, flat.leaderboard, rival):
