@@ -16,6 +16,7 @@ from runner import say
 PARTS = {
     "speed": ("speed.py",),
     "growth": ("speed_growth.py",),
+    "boosting": ("speed_boosting.py",),
     "paths": ("speed_paths.py",),
     "landmarks": ("speed_landmarks.py",),
     "relations": ("speed_relations.py",),

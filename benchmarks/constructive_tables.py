@@ -18,7 +18,7 @@ from runner import (
     show,
     tally,
 )
-from significance import beside_published, noise_of_both, wilcoxon_sentence
+from significance import CHANCE, beside_published, noise_of_both, wilcoxon_sentence
 
 SETS = (
     *("waveform", "twonorm", "ringnorm", "vehicle", "vowel"),
@@ -61,7 +61,6 @@ GINI = "ours with Gini"  # scikit-learn's criterion; ours, and the published, is
 SMALL_ROWS = 3000
 SMALL_SPLITS, LARGE_SPLITS = 50, 10  # of the publication
 FEW_SPLITS = 10  # below which counting mistakes may tell more of the noise than splits do
-CHANCE = 0.023  # of being above by two standard errors where nothing differs
 
 
 def peer_of(label: str) -> str:

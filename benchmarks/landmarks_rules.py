@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,7 @@ from data import load
 from landmarks_jobs import Cells, errors, job, params_of
 from landmarks_published import PUBLISHED, SETS, WIDTHS, published_splits
 from runner import NO_VALUE, Store, markdown_table, mean_and_error, show, tally
-from significance import beside_published, noise_of_both, t_test
+from significance import CHANCE, beside_published, beyond_chance, noise_of_both, t_test
 
 from featurewright.publications import PUBLISHED as PUBLICATIONS
 
@@ -30,18 +31,24 @@ ESTIMATORS = {
 }
 _SEVERAL = 3  # kinds of ensembles that share what is hard about a set
 _LEAST_SPLITS = 3  # whose standard error says anything
+_ROUNDING = 0.1 / math.sqrt(12)  # standard error of published figures, which have one decimal
 
 
-def judge(store: Store, cells: Cells) -> dict[tuple[str, ...], str]:
-    """Compare each cell with its published error: win, draw or loss."""
-    judged = {}
+def differences(store: Store, cells: Cells) -> dict[tuple[str, ...], tuple[float, float]]:
+    """Return what each cell is above its published error, and the standard error of that."""
+    found = {}
     for (label, name), jobs in cells.items():
         ours, published = errors(store, jobs), PUBLISHED[label][SETS.index(name)]
         if np.isfinite(ours).sum() >= _LEAST_SPLITS and np.isfinite(published):
             mean, error = mean_and_error(ours)
             noise = noise_of_both(error, int(np.isfinite(ours).sum()), published_splits(name))
-            judged[label, name] = beside_published(mean - published, noise)
-    return judged
+            found[label, name] = (mean - published, float(np.hypot(noise, _ROUNDING)))
+    return found
+
+
+def judge(store: Store, cells: Cells) -> dict[tuple[str, ...], str]:
+    """Compare each cell with its published error: win, draw or loss."""
+    return {cell: beside_published(*found) for cell, found in differences(store, cells).items()}
 
 
 def rules_of(label: str, n_columns: int) -> dict[str, Any]:
@@ -124,6 +131,11 @@ def without_reason(store: Store, cells: Cells, rules: Cells) -> list[tuple[str, 
     ]
 
 
+def listed(cells: Sequence[tuple[str, ...]]) -> str:
+    """Name cells in a sentence."""
+    return "; ".join(f"{label} on {name}" for label, name in cells) or "none"
+
+
 def worse_sentence(store: Store, cells: Cells, rules: Cells) -> str:
     """Name the cells of the sets that are worse than published, and what is known of them."""
     judged = judge(store, cells)
@@ -133,14 +145,20 @@ def worse_sentence(store: Store, cells: Cells, rules: Cells) -> str:
     text = f"Beside the published errors: {tally(judged.values())}."
     if worse:
         both_ways = list(judged.values()).count("win") >= len(worse)
-        text += f""" Worse: {"; ".join(f"{label} on {name}" for label, name in worse)}.
+        found = differences(store, cells)
+        far = beyond_chance(*zip(*found.values(), strict=True))
+        clear = [cell for cell, is_far in zip(found, far, strict=True) if is_far]
+        text += f""" Worse: {listed(worse)}.
   {"Differences go both ways: the" if both_ways else "The"} published trees are those of another
   program (J48). The noise of published errors is taken to be what ours would be with as many
-  splits."""
+  splits, and that of rounding. Of {len(judged)} cells about {CHANCE * len(judged):.1f} would be
+  worse by chance if nothing differed, and in groups: all ensembles of a set share its splits. By
+  Holm's correction for their number, worse beyond chance: {listed(clear)}."""
     still = without_reason(store, cells, rules)
     if still is not None:
-        named = "; ".join(f"{label} on {name}" for label, name in still) or "none"
-        text += f" With that program's rules, no reason is known for what is left: {named}."
+        text += f" With that program's rules, no reason is known for what is left: {listed(still)}."
+        if worse and still:
+            text += f" Of these beyond chance: {listed([cell for cell in still if cell in clear])}."
     by_set = Counter(name for _, name in (worse if still is None else still))
     several = [name for name, count in by_set.items() if count >= _SEVERAL]
     if several:

@@ -126,8 +126,8 @@ def report(figures: Figures, options: argparse.Namespace) -> str:
         picture = shown(image(options, "machines"), "accuracy of the linear machine")
         line = (
             f"By accuracy paths are {tally(found)} on {len(names)} sets (published: a picture). C "
-            "is the one of the table above, the least with the largest area under the curve: a "
-            "machine with so small a C may rank rows well and still give most of them one label."
+            "is chosen by the accuracy on the rows held out for it, and of values that are as good "
+            "by the area under the curve."
         )
         return f"{pair_table(figures, ('accuracy',))}\n\n{picture}\n\n{line}"
 

@@ -13,6 +13,7 @@ from significance import Ranking, cliques
 
 N_COLOURS = 128
 MARKERS = "osD^vP*X<>"
+NAME_WIDTH = 0.018  # of a letter of a name, as a share of the axes
 PALE = {"color": "0.6", "linewidth": 0.8}
 # Curves: label -> places, values, and their standard errors where there are any.
 Curve = tuple[Sequence[float], Sequence[float], Sequence[float] | None]
@@ -108,11 +109,14 @@ def draw_pairs(
         above = bool(ours[place] >= theirs[place])
         level = max(ours[place] + (0.2 if above else -1.0) * line, nearest[above] + line)
         nearest[above] = level
+        # On the other side where it would leave the axes.
+        width = NAME_WIDTH * len(names[place]) * (high - low)
+        left = theirs[place] - width > low if above else theirs[place] + width > high
         axes.text(
-            theirs[place] + (-0.4 if above else 0.4) * line,
+            theirs[place] + (-0.4 if left else 0.4) * line,
             level,
             names[place],
-            ha="right" if above else "left",
+            ha="right" if left else "left",
             fontsize=7,
         )
     axes.set(xlabel=titles[1], ylabel=titles[0], xlim=(low, high), ylim=(low, high))

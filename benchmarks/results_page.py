@@ -1,4 +1,4 @@
-"""Write docs/results.md, an index of claims: every number in it is read from a page of results."""
+"""Write docs/results.md and docs/claims.md: every number in them is read from a page of results."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pages import PAGES, read_stamp
+from results_families import family_of
 
 TARGET = PAGES.parent / "results.md"
+ALL_CLAIMS = "claims.md"
 HOLDS, MIXED, FAILS, ABSENT = "holds", "mixed", "**fails**", "not measured"
 # Shares of comparisons that may be worse where "no worse" is claimed.
 WORSE_BY_CHANCE, WORSE_MIXED = 0.05, 0.2
@@ -262,6 +264,13 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
         ),
         Claim(
             "paths",
+            "Paths help a linear SVM, by accuracy",
+            rf"By accuracy paths are {COUNTS}",
+            improves,
+            IN_COUNTS,
+        ),
+        Claim(
+            "paths",
             "Paths help the nearest neighbour",
             rf"Paths are {COUNTS} on \d+ sets",
             improves,
@@ -369,6 +378,7 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
             for page, text in (
                 ("speed", "All bars beside scikit-learn hold"),
                 ("speed_growth", "Time grows no faster than rows to the power of 1.1"),
+                ("speed_boosting", "All bars of boosting beside LightGBM hold"),
                 ("speed_paths", "All bars of path encodings hold"),
                 ("speed_landmarks", "All bars of kernel features hold"),
                 ("speed_relations", "All bars of links hold"),
@@ -581,7 +591,7 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
             for rows in ("generated shop", "retail", "air")
         ),
     ),
-    "Exports": (
+    "Exports and clusters": (
         Claim(
             "exports",
             "SQL and ONNX agree with the model on every row",
@@ -596,8 +606,6 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
             every,
             "{count} models compared",
         ),
-    ),
-    "Clusters": (
         Claim(
             "distributed",
             "A forest takes at most 1.25 times the time, and the processor time, on two worker "
@@ -614,20 +622,28 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
         ),
     ),
 }
-HEAD = """# Results
+RESULTS_HEAD = """# Results
 
-An index of claims, written by `python benchmarks/results_page.py` from the pages under
-docs/results, which the benchmarks write: `make papers`, `make bench` and `make compare`, each with
-`SIZE=full` for the large size. Every measured number is read from the page that its line links to.
-A page ends with its run: size, date, command, machine and versions; a "custom" run has sizes of its
-own, which its command says. A page of a large run is not replaced by a small one.
+Every claim of this project with its verdict, the ones that fail included. Claims of one kind
+share a row, which names those that do not hold, with what was measured. [All claims one by
+one](claims.md) have their figures and the dates of their runs.
 
-"Better" and "worse" mean by more than two standard errors, everything else is "within noise". A
-claim that something is better *holds* if none is worse and is *mixed* if fewer are worse than
-better. A claim that something is no worse holds if at most 5% of the comparisons are worse and is
-mixed up to 20%. A claim about a bar or a mean rank holds or *fails*; whether ranks differ by more
-than chance is on the pages. FCT is the feature construction tree, TFC all operators on all pairs of
-columns, HGB scikit-learn's histogram gradient boosting, RF a random forest, ET Extra-Trees."""
+A claim of "better" *holds* if some comparisons are better by more than two standard errors and
+none is worse, and is *mixed* if fewer are worse than better. A claim of "no worse" holds if at
+most 5% of the comparisons are worse, and is mixed up to 20%. Other claims hold or *fail*. FCT is
+the feature construction tree, TFC all operators on all pairs of columns."""
+HEAD = """# All claims
+
+Every claim by itself. [Results](results.md) has the same in short. Both pages are written by
+`python benchmarks/results_page.py` from the pages under docs/results, which the benchmarks
+write: `make papers`, `make bench` and `make compare`, each with `SIZE=full` for the large size.
+Every measured number is read from the page that its line links to. A page ends with its run:
+size, date, command, machine and versions; a "custom" run has sizes of its own, which its command
+says. A page of a large run is not replaced by a small one.
+
+"Better" and "worse" mean by more than two standard errors, everything else is "within noise".
+Whether mean ranks differ by more than chance is on the pages. HGB is scikit-learn's histogram
+gradient boosting, RF a random forest, ET Extra-Trees; [the other words](results.md)."""
 
 
 def reservations(text: str) -> str:
@@ -678,11 +694,72 @@ def build(folder: Path = PAGES) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+Judged = tuple[Claim, str, str, str]
+
+
+def family_row(title: str, members: list[Judged], folder: Path) -> str:
+    """Return the row of some claims, of each its case, verdict and evidence."""
+    verdicts = [verdict for _, _, verdict, _ in members]
+    alike = len(set(verdicts)) == 1
+    verdict = verdicts[0] if alike else f"{verdicts.count(HOLDS)} of {len(verdicts)} hold"
+    if len(members) == 1:
+        shown = members[0][-1]
+    else:
+        parts = []
+        for kind in (FAILS, MIXED, ABSENT, HOLDS):
+            cases = [
+                case if kind == HOLDS else f"{case} ({evidence})"
+                for _, case, found, evidence in members
+                if found == kind
+            ]
+            if cases:
+                parts.append(("" if alike else f"{kind}: ") + "; ".join(cases))
+        shown = "<br>".join(parts)
+    names = dict.fromkeys(claim.page for claim, *_ in members)
+    links = ", ".join(f"[{name}]({folder.name}/{name}.md)" for name in names)
+    return f"| {verdict} | {title} | {shown} | {links} |"
+
+
+def shorten(folder: Path = PAGES) -> str:
+    """Return the page with one row for all claims of a kind.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the pages of the benchmarks are.
+
+    Returns
+    -------
+    str
+        Markdown; the same for the same pages.
+    """
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md"))}
+    parts = [RESULTS_HEAD]
+    for chapter, claims in CHAPTERS.items():
+        families: dict[str, list[Judged]] = {}
+        for claim in claims:
+            if claim.page in pages:
+                title, case = family_of(claim.text)
+                judged = claim.judged(pages[claim.page])
+                families.setdefault(title, []).append((claim, case, *judged))
+        if families:
+            rows = [family_row(title, members, folder) for title, members in families.items()]
+            table = ["| verdict | claim | measured | pages |", "|---|---|---|---|", *rows]
+            parts.append("\n".join([f"## {chapter}", "", *table]))
+    return "\n\n".join(parts) + "\n"
+
+
+def texts(folder: Path = PAGES, target: Path = TARGET) -> dict[Path, str]:
+    """Return what the page, and the list of all claims beside it, should hold."""
+    return {target: shorten(folder), target.with_name(ALL_CLAIMS): build(folder)}
+
+
 def write_results(folder: Path = PAGES, target: Path = TARGET) -> None:
-    """Write the index, by a name of its own first."""
-    part = target.with_name(f"{target.name}.part")
-    part.write_text(build(folder), encoding="utf-8")
-    part.replace(target)
+    """Write both, by names of their own first."""
+    for path, text in texts(folder, target).items():
+        part = path.with_name(f"{path.name}.part")
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
 
 
 def main() -> None:
@@ -691,8 +768,10 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="only tell whether it is up to date")
     if not parser.parse_args().check:
         write_results()
-    elif not TARGET.exists() or TARGET.read_text(encoding="utf-8") != build():
-        sys.exit(f"{TARGET.name} is not what the pages say: run this without --check.")
+        return
+    for path, text in texts(target=TARGET).items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            sys.exit(f"{path.name} is not what the pages say: run this without --check.")
 
 
 if __name__ == "__main__":

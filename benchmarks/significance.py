@@ -17,6 +17,7 @@ from scipy.stats import (
     binomtest,
     fisher_exact,
     friedmanchisquare,
+    norm,
     rankdata,
     studentized_range,
     ttest_rel,
@@ -24,6 +25,7 @@ from scipy.stats import (
 )
 
 LEVEL = 0.05
+CHANCE = 0.023  # of being above by two standard errors where nothing differs
 
 
 def pairs_of(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -117,6 +119,19 @@ def beside_published(difference: float, noise: float) -> str:
     if abs(difference) <= 2 * noise:
         return "draw"
     return "win" if difference < 0 else "loss"
+
+
+def beyond_chance(differences: Sequence[float], noises: Sequence[float]) -> np.ndarray:
+    """Say which errors are above the published ones though many are compared, by Holm's correction.
+
+    Parameters
+    ----------
+    differences, noises : sequence of float
+        Our errors minus the published ones, and the standard errors of that.
+    """
+    # Without noise, any difference is one.
+    scores = np.asarray(differences, float) / np.maximum(noises, 1e-12)
+    return holm(norm.sf(scores)) < LEVEL
 
 
 def deviations_apart(ours: np.ndarray, theirs: np.ndarray) -> str:

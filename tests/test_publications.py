@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
+import featurewright
 from featurewright import published
 from featurewright.publications import PUBLISHED
+
+PAGE = Path(__file__).parents[1] / "docs" / "understand" / "published.md"
 
 SMALL = {
     "forest_paths": {"max_estimators": 4, "step": 2},
@@ -40,3 +45,20 @@ def test_every_method_is_fitted():
 def test_names_that_are_unknown_are_refused():
     with pytest.raises(ValueError, match=r"'forest' is no published method; use one of 'monte_"):
         published("forest")
+
+
+def test_every_method_names_its_paper():
+    """The documentation of `published` names the papers, which are those to cite."""
+    cited = " ".join((PAGE.parents[2] / "CITATION.cff").read_text("utf-8").split())
+    for publication in PUBLISHED.values():
+        assert any(title in cited for title in publication.paper.split(", "))
+        assert publication.paper in " ".join(str(published.__doc__).split())
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_documents_of_a_class_name_its_publication(name):
+    document = getattr(featurewright, PUBLISHED[name].estimator).__doc__
+    assert f'"{name}"' in document
+    *_, authors = document.partition("\nReferences\n----------\n")
+    first = authors.split(" and ")[0].split(",")[0].split()[-1]
+    assert first in PAGE.read_text(encoding="utf-8")

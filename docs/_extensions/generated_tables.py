@@ -1,4 +1,4 @@
-"""Parts of pages that are made from the program and its files: operators, commands, ratios."""
+"""Parts of pages made from the program and its files: operators, commands, methods, ratios."""
 
 from __future__ import annotations
 
@@ -46,6 +46,25 @@ def operator_rows() -> Iterator[str]:
         same = "same bits" if operator.exact else "last digit may differ"
         cells = [f"`{name}`", takes, operator.output.name.lower(), f"`{written}`", rule, same]
         yield "| " + " | ".join(cells) + " |"
+
+
+def publication_rows() -> Iterator[str]:
+    """Yield one row of Markdown for each published method, with what differs from the defaults."""
+    from featurewright import published
+    from featurewright.publications import PUBLISHED
+
+    yield "| name | class | not as by default | what it is |"
+    yield "|---|---|---|---|"
+    for name, method in PUBLISHED.items():
+        model = published(name)
+        defaults = type(model)().get_params(deep=False)
+        changed = {
+            key: value
+            for key, value in model.get_params(deep=False).items()
+            if value != defaults[key]
+        }
+        shown = ", ".join(f"`{key}={value!r}`".replace("'", '"') for key, value in changed.items())
+        yield f"| `{name}` | `{method.estimator}` | {shown or 'nothing'} | {method.says} |"
 
 
 def command_lines() -> Iterator[str]:
@@ -195,6 +214,14 @@ class OperatorTable(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(operator_rows()))
 
 
+class PublicationTable(SphinxDirective):
+    """The table of published methods."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        return self.parse_text_to_nodes("\n".join(publication_rows()))
+
+
 class CommandReference(SphinxDirective):
     """All commands with their options."""
 
@@ -208,5 +235,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("command-output", CommandOutput)
     app.add_directive("bench-history", BenchHistory)
     app.add_directive("operator-table", OperatorTable)
+    app.add_directive("publication-table", PublicationTable)
     app.add_directive("command-reference", CommandReference)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

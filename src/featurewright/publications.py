@@ -19,13 +19,32 @@ class Publication:
         Parameters that differ from the defaults, or that the publication depends on.
     says : str
         What it is, in one line.
+    paper : str
+        Where it was published: authors, title, place and year.
     """
 
     estimator: str
     settings: dict[str, Any]
     says: str
+    paper: str
 
 
+_MONTE_CARLO = (
+    "F. Maes, P. Geurts and L. Wehenkel, Embedding Monte Carlo Search of Features in Tree-Based "
+    "Ensemble Methods, ECML PKDD 2012"
+)
+_PATHS = "C. Vens and F. Costa, Random Forest Based Feature Induction, ICDM 2011"
+_FCTREE = (
+    "W. Fan, E. Zhong, J. Peng, O. Verscheure, K. Zhang, J. Ren, R. Yan and Q. Yang, Generalized "
+    "and Heuristic-Free Feature Construction for Improved Accuracy, SDM 2010"
+)
+_RECURSIVE = (
+    "X. Zhao and S. S.-U. Guan, A subspace recursive and selective feature transformation method "
+    "for classification tasks, Big Data Analytics 2, 2017"
+)
+_KERNEL_FEATURES = (
+    "A. Ahmad, Decision tree ensembles based on kernel features, Applied Intelligence 41(1), 2014"
+)
 # Every candidate is scored on all rows of a node: halving is ours.
 _SEARCH = {"search": "random", "budget": "10n", "max_size": 5, "halving": None}
 _VOTES = {"loss": "adaboost_mh", "n_estimators": 1000, **_SEARCH}
@@ -38,46 +57,55 @@ PUBLISHED = {
         "ConstructiveTreeClassifier",
         {**_SEARCH, "search": "look_ahead", "budget": "100n"},
         "a tree that searches expressions by look-ahead, 100 per column at each node",
+        _MONTE_CARLO,
     ),
     "monte_carlo_forest": Publication(
         "ConstructiveForestClassifier",
         {"n_estimators": 1000, **_SEARCH},
         "1,000 bootstrap trees that draw ten expressions per column at each node",
+        _MONTE_CARLO,
     ),
     "monte_carlo_extra_trees": Publication(
         "ConstructiveExtraTreesClassifier",
         {"n_estimators": 1000, **_SEARCH},
         "1,000 trees with drawn thresholds that draw ten expressions per column at each node",
+        _MONTE_CARLO,
     ),
     "monte_carlo_stumps": Publication(
         "ConstructiveBoostingClassifier",
         {**_VOTES, "max_depth": 1},
         "AdaBoost.MH with 1,000 stumps over drawn expressions",
+        _MONTE_CARLO,
     ),
     "monte_carlo_boosting": Publication(
         "ConstructiveBoostingClassifier",
         {**_VOTES, "max_depth": 3},
         "AdaBoost.MH with 1,000 trees of depth 3 over drawn expressions",
+        _MONTE_CARLO,
     ),
     "forest_paths": Publication(
         "ForestPathEncoder",
         {"n_estimators": "auto", "step": 50, "tol": 0.01, "missing": "random"},
         "all nodes of a forest, grown until its kernel matrix changes by less than 0.01",
+        _PATHS,
     ),
     "fctree": Publication(
         "FCTreeClassifier",
         dict(_TREE),
         "a feature construction tree with as many new features at a node as there are columns",
+        _FCTREE,
     ),
     "fctree_unweighted": Publication(
         "FCTreeClassifier",
         {**_TREE, "weighting": False},
         "the same tree, whose operators are drawn alike at every node",
+        _FCTREE,
     ),
     "tfc": Publication(
         "BatchConstructor",
         {"include_original": False},
         "every operator on every column and pair, as many kept as there are columns",
+        _FCTREE,
     ),
     "rst": Publication(
         "RecursiveSelectiveClassifier",
@@ -93,31 +121,37 @@ PUBLISHED = {
             "calibration": "published",
         },
         "six recursions on columns with one scale, and SVMs calibrated on the transformed rows",
+        _RECURSIVE,
     ),
     "kernel_forest": Publication(
         "KernelFeatureEnsembleClassifier",
         {"method": "random_forest", **_KERNELS},
         "14 random forests of 14 trees, each with ten kernel features of its own",
+        _KERNEL_FEATURES,
     ),
     "kernel_bagging": Publication(
         "KernelFeatureEnsembleClassifier",
         {"method": "bagging", **_KERNELS},
         "14 bagging ensembles of 14 trees, each with ten kernel features of its own",
+        _KERNEL_FEATURES,
     ),
     "kernel_adaboost": Publication(
         "KernelFeatureEnsembleClassifier",
         {"method": "adaboost", **_KERNELS},
         "14 AdaBoost.M1 ensembles of 14 trees, each with ten kernel features of its own",
+        _KERNEL_FEATURES,
     ),
     "kernel_subspace": Publication(
         "KernelFeatureEnsembleClassifier",
         {"method": "random_subspace", **_KERNELS},
         "200 trees on half of the columns and ten kernel features each",
+        _KERNEL_FEATURES,
     ),
     "kernel_only": Publication(
         "KernelFeatureEnsembleClassifier",
         {"method": "kernel_only", **_KERNELS},
         "200 trees on ten kernel features each",
+        _KERNEL_FEATURES,
     ),
 }
 
@@ -147,6 +181,23 @@ def published(name: str, **settings: Any) -> Any:
     The defaults of the classes are what serves most users best today. They differ from the
     publications in sizes, in what is scored on samples of rows first, and where we have measured
     something better; `get_params` of both shows how.
+
+    References
+    ----------
+    ``"monte_carlo_…"``: F. Maes, P. Geurts and L. Wehenkel, Embedding Monte Carlo Search of
+    Features in Tree-Based Ensemble Methods, ECML PKDD 2012.
+
+    ``"forest_paths"``: C. Vens and F. Costa, Random Forest Based Feature Induction, ICDM 2011.
+
+    ``"fctree…"`` and ``"tfc"``: W. Fan, E. Zhong, J. Peng, O. Verscheure, K. Zhang, J. Ren, R. Yan
+    and Q. Yang, Generalized and Heuristic-Free Feature Construction for Improved Accuracy, SDM
+    2010.
+
+    ``"rst"``: X. Zhao and S. S.-U. Guan, A subspace recursive and selective feature transformation
+    method for classification tasks, Big Data Analytics 2, 2017.
+
+    ``"kernel_…"``: A. Ahmad, Decision tree ensembles based on kernel features, Applied Intelligence
+    41(1), 2014.
 
     Examples
     --------

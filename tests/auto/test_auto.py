@@ -19,7 +19,9 @@ from tests.auto.cases import PRODUCT, RATIO, TWO_FOLDS, N, X, quick, stopped
 
 from featurewright import AutoFeatures
 from featurewright.auto import standard_estimator
+from featurewright.auto.methods import chosen_methods
 from featurewright.auto.targets import read_target
+from featurewright.auto.text import told
 from featurewright.report import summarize
 
 
@@ -76,10 +78,8 @@ def test_one_formula_that_says_all_is_kept_alone():
 def test_all_methods_are_tried_and_told(other_estimators):
     auto = quick(methods="all", cv=TWO_FOLDS, effort="standard").fit(X[:120], PRODUCT[:120])
     tried = [result["method"] for result in auto.results_]
-    assert tried[:12] == [
-        "original", "forest", "scores", "votes", "formula votes", "batch", "fctree", "boosting",
-        "landmarks", "paths", "formula paths", "recursive",
-    ]  # fmt: skip
+    names = chosen_methods("all")
+    assert tried[: len(names) + 1] == ["original", *names]
     for result in auto.results_:
         assert result["status"] in ("done", "stopped", "skipped", "failed")
         assert result["status"] != "failed", result
@@ -376,6 +376,21 @@ def test_events_are_heard():
     assert {event["method"] for event in EVENTS} == {"original", "batch"}
     assert [event["stage"] for event in EVENTS[-2:]] == ["fitting on all rows", "done"]
     assert EVENTS[-1]["best_score"] > EVENTS[-1]["baseline"]
+    first, last = told(EVENTS[0]), told(EVENTS[-1])
+    assert first.endswith("; mean of 1 fold with up to 120 training rows)")
+    assert last.startswith("finished; chosen: batch, accuracy 100.0%, original ")
+    assert "% (means of 2 folds, corrected for choosing)" in last
+
+
+def test_progress_ends_with_the_scores_of_the_verdict(caplog):
+    """Folds that choose have other scores than those that prove the choice, which is said."""
+    auto = AutoFeatures(methods="batch", effort="quick", random_state=0, verbose=1)
+    auto.fit(X[:120], X[:120, 0] * X[:120, 1] + np.random.default_rng(0).normal(size=120))
+    last = caplog.messages[-1].replace("\N{MINUS SIGN}", "-")
+    scores = f"{auto.score_:.3f}, original {auto.baseline_score_:.3f}"
+    assert f"{scores} (means of {len(auto.gain_per_fold_)} folds" in last
+    further = [line for line in caplog.messages if "further fold 1;" in line]
+    assert all("(mean of 1 fold " in line for line in further)
 
 
 def test_score_is_that_of_the_model():

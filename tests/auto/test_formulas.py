@@ -187,3 +187,12 @@ def test_a_linear_boundary_takes_one_formula():
     target = (2 * X[:, 0] - X[:, 1] > X[:, 2]).astype(float)
     (found,) = order(["abs(a)", "b * c"], target, wanted=1)
     assert (parse(found, NAMES).evaluate(X) == target).mean() > 0.98
+
+
+def test_trees_get_what_orders_rows():
+    target = (X[:, 0] * X[:, 1] > 0.5) + 0.2 * (X[:, 2] > 0) + 0.05 * RNG.normal(size=600)
+    found = order(["a * b", "abs(c)", "log(abs(a))"], target, wanted=3, for_trees=True)
+    assert found[0] == "a * b"
+    # No threshold, no curve around the whole, and no formula of one column.
+    assert all(len(formula.columns()) > 1 for formula in read(*found))
+    assert not [text for text in found if " > " in text or text.startswith(("max", "sqrt"))]

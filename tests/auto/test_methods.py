@@ -47,9 +47,10 @@ def test_methods_refuse_targets_that_they_cannot_handle():
     labels, classes = Task("multilabel", 3, 5, 1), Task("classification", 1, 5, 1)
     assert METHODS["labels"].refusal(classes, 2) is Reason.NO_CATEGORIES
     labels, classes = (replace(task, takes_categories=True) for task in (labels, classes))
-    unable = {"scores", "votes", "formula votes", "recursive"}
+    one_target = per_class = {"scores", "votes", "formula votes", "recursive"}
     for name, method in METHODS.items():
-        refused = name in unable
-        assert method.refusal(labels, 2) is (Reason.ONE_TARGET_ONLY if refused else None)
-        assert method.refusal(classes, 101) is (Reason.TOO_MANY_CLASSES if refused else None)
+        assert method.refusal(labels, 2) is (Reason.ONE_TARGET_ONLY if name in one_target else None)
+        assert method.refusal(classes, 101) is (
+            Reason.TOO_MANY_CLASSES if name in per_class else None
+        )
         assert method.refusal(classes, 100) is None

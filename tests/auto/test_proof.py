@@ -9,6 +9,7 @@ import pytest
 
 from featurewright import AutoFeatures
 from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
+from featurewright.auto.choice import holds
 from featurewright.auto.leaderboard import Leaderboard
 from featurewright.auto.plan import EFFORTS
 from featurewright.auto.scoring import HeldOutScore
@@ -32,7 +33,7 @@ def searched(score: float, *, left: float = 10.0, fold_rows: int = 50) -> Search
     fold = SimpleNamespace(space=None, score=lambda *_: alike(score))
     search._rows, search._n_folds = [(range(100), range(25))] * 3, 3
     search._n_fold_rows, search._largest = fold_rows, 100
-    search._costs, search.clock = SimpleNamespace(reserve=1.0), SimpleNamespace(left=left)
+    search._costs = SimpleNamespace(reserve=1.0, has_time=lambda seconds: left > 2.0 * seconds)
     search._make_fold = lambda number, max_rows: (fold, alike(0.5))
     search.construct = lambda space, candidates: None
     search.effort, search.stopped_by_time = EFFORTS["thorough"], False
@@ -55,6 +56,30 @@ def test_what_does_not_help_with_all_rows_is_dropped():
     assert config == ORIGINAL
     assert gains.tolist() == [0.0, 0.0, 0.0]
     assert search.leaderboard.results()[1]["reason"] == "no better with all rows"
+
+
+@pytest.mark.parametrize(("score", "kept"), [(0.6, CHOICE), (0.45, ORIGINAL)])
+def test_a_quick_search_for_boosting_is_checked_with_the_columns_it_found(score, kept):
+    taken, search = [], searched(score)
+    spaces = [f"columns {number}" for number in range(3)]
+    space = SimpleNamespace(take_columns=taken.append)
+    fold = SimpleNamespace(space=space, score=lambda *_: alike(score))
+    search._make_fold = lambda number, max_rows: (fold, alike(0.5))
+    search.folds = [SimpleNamespace(space=space) for space in spaces]
+    search.effort, search.construct = EFFORTS["quick"], pytest.fail
+    for corrects, expected in ((None, CHOICE), ("boosting", kept)):
+        search.problem = SimpleNamespace(task=SimpleNamespace(corrects=corrects))
+        search._check_with_more_rows()
+        assert search.leaderboard.decide()[0] == expected
+    assert taken == spaces
+
+
+def test_gains_with_more_rows_hold_by_their_mean_or_by_their_error():
+    gains = np.array([0.1, -0.09, 0.01])
+    assert holds(gains, 0.25, n_asked=2)
+    assert not holds(gains, 0.25, n_asked=0)
+    assert holds(gains[:1], 0.25, n_asked=0)
+    assert holds(np.array([0.1, 0.09, 0.08]), 0.25, n_asked=0)
 
 
 @pytest.mark.parametrize(

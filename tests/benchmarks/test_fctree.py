@@ -1,6 +1,7 @@
 """What the page of feature construction trees is made of."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import papers_fctree
@@ -63,6 +64,22 @@ def test_a_fold_has_every_value_that_is_compared(monkeypatch):
             wanted = papers_fctree.LEARNERS if learner == "all" else [learner]
             assert set(wanted) <= set(values[kind])
     assert values["FCT"]["n_columns"] > values["original"]["n_columns"] == 3
+
+
+def test_means_by_learner_are_those_of_the_sets():
+    scores = {
+        ("a", "FCT"): [70.0, 72.0],
+        ("a", "original"): [69.0, 70.0],
+        ("a", "TFC"): [71.0, 71.0],
+    }
+    scores |= {("b", "FCT"): [80.0, 80.0], ("b", "original"): [76.5, 76.5], ("b", "TFC"): [80, 80]}
+    results = SimpleNamespace(
+        groups={"balanced": ["a", "b"]}, get=lambda name, kind, _: np.array(scores[name, kind])
+    )
+    lines = papers_fctree.means_table(results).splitlines()
+    assert "original, balanced" in lines[0]
+    assert "2.5 ± 1.0" in lines[2]
+    assert "0.0 ± 0.0" in lines[2]
 
 
 def test_what_is_drawn_and_found():

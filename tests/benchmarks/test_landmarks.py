@@ -24,6 +24,8 @@ def test_cells_that_are_worse_are_named(errors):
     said = landmarks_rules.worse_sentence(None, CELLS, {})
     assert said.startswith("Beside the published errors: 0 better, 1 within noise, 1 worse.")
     assert "Worse: forest on heart.\n  The published trees" in said
+    assert "Of 2 cells about 0.0 would" in said
+    assert "worse beyond chance: forest on heart." in said
     errors["banana"] -= 2.0
     assert "go both ways" in landmarks_rules.worse_sentence(None, CELLS, {})
     errors["heart"] = np.array([17.0, 18.0, 19.0])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pages
 import pytest
+import results_families
 import results_page
 from pages import (
     choose_page,
@@ -132,7 +133,27 @@ def test_the_index_of_claims(folder):
     assert "- [zoo](results/zoo.md) (run not recorded)" in text
     target = folder.parent / "results.md"
     results_page.write_results(folder, target)
-    assert target.read_text() == text
+    assert target.with_name("claims.md").read_text() == text
+    assert target.read_text() == results_page.shorten(folder)
+
+
+def test_claims_of_one_kind_share_a_row(folder):
+    (folder / "speed_boosting.md").write_text("# Boosting\n\n3 of 3 bars hold.\n")
+    text = results_page.shorten(folder)
+    assert (
+        "| 1 of 2 hold | Speed and memory meet their bars, page by page | mixed: beside "
+        "scikit-learn (4 of 9 bars hold)<br>holds: boosting beside LightGBM "
+        "| [speed](results/speed.md), [speed_boosting](results/speed_boosting.md) |"
+    ) in text
+    assert "| holds | It makes estimators better, none worse | 5 better, 2 within noise" in text
+
+
+def test_every_family_of_claims_is_there():
+    claims = [claim.text for chapter in results_page.CHAPTERS.values() for claim in chapter]
+    found = [results_page.family_of(text) for text in claims]
+    titles = {title for title, _ in results_families.FAMILIES}
+    assert titles <= {title for title, _ in found}
+    assert all(case for title, case in found if title in titles)
 
 
 @loop_over(
@@ -156,8 +177,8 @@ def test_rules_of_verdicts(verdict, expected):
 
 
 def test_the_index_of_this_repository_is_up_to_date():
-    written = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    assert written == results_page.build(), "run: python benchmarks/results_page.py"
+    for path, text in results_page.texts().items():
+        assert path.read_text(encoding="utf-8") == text, "run: python benchmarks/results_page.py"
 
 
 @pytest.mark.parametrize("argument", ["--help", "--check", "--nonsense"])

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import paths_tasks
 from data import LabelSet
-from paths_tasks import Space, gaussian, gaussian_of_products, nearest_accuracies
+from paths_tasks import (
+    Space,
+    choose,
+    gaussian,
+    gaussian_of_products,
+    machine,
+    nearest_accuracies,
+    right,
+)
+from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
 
@@ -20,6 +29,18 @@ def test_neighbours_vote():
     for k, accuracy in found.items():
         assert accuracy == KNeighborsClassifier(k).fit(X, y).score(Z, z)
     assert list(found) == [1, 3, 5]
+
+
+def test_each_measure_has_a_margin_of_its_own():
+    X, Z = 0.01 * points(60, 3), 0.01 * points(60, 4)
+    y, z = ((rows[:, 0] > -0.005).astype(int) for rows in (X, Z))  # most rows are of one class
+    space = Space(X @ X.T, Z @ X.T)
+    chosen = choose(space, y, z)
+    # Machines with a small C rank rows well, but give all of them the larger class.
+    assert chosen["auc"] < chosen["accuracy"]
+    decisions = {what: machine(space, y, C) for what, C in chosen.items()}
+    assert right(decisions["auc"], z) == z.mean() < right(decisions["accuracy"], z)
+    assert roc_auc_score(z, decisions["auc"]) >= roc_auc_score(z, decisions["accuracy"])
 
 
 def test_gaussian_kernel_from_products():

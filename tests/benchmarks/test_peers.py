@@ -83,12 +83,12 @@ def test_bars_of_progress_do_not_hide_the_error():
 def test_a_time_limit_ends_children_too(worker):
     worker(
         "import subprocess, sys, time\n"
-        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
-        "time.sleep(60)"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        "time.sleep(600)"
     )
     started = time.perf_counter()
     assert run_library("gplearn", "binary", ROWS, limit=1.0).reason == "no result after 1 s"
-    assert time.perf_counter() - started < 20
+    assert time.perf_counter() - started < 300  # far from both
 
 
 def test_an_environment_that_cannot_be_made_is_told(tmp_path, monkeypatch):

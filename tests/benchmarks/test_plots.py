@@ -21,6 +21,18 @@ def test_a_plot_is_small_and_whole(tmp_path):
     assert [found.name for found in path.parent.iterdir()] == ["some.png"]
 
 
+def test_names_of_points_stay_inside_the_axes(tmp_path):
+    ours, theirs = np.array([0.75, 0.9, 0.92, 0.6]), np.array([0.7, 0.71, 0.85, 0.95])
+    names = ["blood_transfusion", "libras_movement", "ionosphere", "cylinder_bands"]
+    with drawing(tmp_path / "pairs.png", size=(4.6, 4.4)) as grid:
+        axes = grid[0, 0]
+        draw_pairs(axes, ours, theirs, names, ("ours", "theirs"))
+        frame = axes.get_window_extent()
+        for text in axes.texts:
+            assert frame.x0 <= text.get_window_extent().x0, text.get_text()
+            assert text.get_window_extent().x1 <= frame.x1, text.get_text()
+
+
 def test_a_plot_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(ZeroDivisionError), drawing(tmp_path / "some.png"):
         raise ZeroDivisionError

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import friedmanchisquare, rankdata, ttest_rel, wilcoxon
 from significance import (
     beside_published,
+    beyond_chance,
     cliques,
     critical_difference,
     deviations_apart,
@@ -125,3 +126,12 @@ def test_beside_a_published_error(difference, found):
 def test_noise_of_ours_and_of_the_published_mean():
     assert noise_of_both(0.1, 50, 50) == pytest.approx(0.1 * np.sqrt(2))
     assert noise_of_both(0.1, 1, 10**9) == pytest.approx(0.1)
+
+
+def test_one_of_many_that_is_above_may_be_chance():
+    noises = np.ones(100)
+    one = np.where(np.arange(100) == 7, 2.5, 0.0)
+    assert beyond_chance(one[7:8], noises[:1]).all()
+    assert not beyond_chance(one, noises).any()
+    assert beyond_chance(2 * one, noises).nonzero()[0].tolist() == [7]
+    assert not beyond_chance(-2 * one, noises).any()

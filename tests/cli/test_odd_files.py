@@ -181,3 +181,42 @@ def test_a_comma_before_three_digits_is_told_when_a_model_is_applied(work, call,
     frame.write_csv(tmp_path / "t.csv")
     said = call("predict", work.model, tmp_path / "t.csv", "-o", tmp_path / "out.csv")
     assert "Column 'a': '1,234' is read as the number 1234." in said.stderr
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_blank_lines_are_no_rows(tmp_path, end, quote):
+    rows = [
+        "a,b",
+        "",
+        f"1,{quote}x{quote}",
+        "",
+        "",
+        f'2,"u{end}{end}v"',
+        f"{quote}3{quote},",
+        "",
+        "",
+    ]
+    path = tmp_path / "t.csv"
+    path.write_bytes(end.join(rows).encode())
+    found = open_table(path).read().rows()
+    assert [row[0] for row in found] == ["1", "2", "3"]
+    assert found[1][1].split() == ["u", "v"]
+
+
+def test_blank_lines_of_one_column_are_missing_values(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a\n1\n\n3\n")
+    assert open_table(path).read().rows() == [("1",), (None,), ("3",)]
+
+
+@pytest.mark.parametrize("command", ["predict", "transform"])
+def test_models_that_are_not_fitted(work, call, tmp_path, command):
+    featurewright.save(featurewright.AutoFeatures(), tmp_path / "m.fw")
+    said = call(command, tmp_path / "m.fw", work.table, "-o", tmp_path / "out.csv", code=1).stderr
+    assert "not fitted" in said
+
+
+def test_a_target_named_twice(work, call):
+    said = call("fit", work.table, "-t", "sign", "-t", "sign", *FIT, code=1).stderr
+    assert "--target names 'sign' 2 times" in said

@@ -15,9 +15,10 @@ from tests.constructive.learners import (
     table,
 )
 
+from featurewright.engine.criteria import CLASS_CRITERIA
+
 GROWN_CLASSIFIERS = [name for name in GROWN if name in CLASSIFIERS]
 GROWN_REGRESSORS = [name for name in GROWN if name not in CLASSIFIERS]
-CRITERIA = ["normalized_gain", "entropy", "gain_ratio", "gini", "kearns_mansour"]
 
 
 @pytest.mark.parametrize("name", GROWN_REGRESSORS)
@@ -70,7 +71,7 @@ def test_a_label_that_never_varies(name):
 
 
 @pytest.mark.parametrize("name", GROWN_CLASSIFIERS)
-@loop_over("criterion", CRITERIA)
+@loop_over("criterion", CLASS_CRITERIA)
 def test_every_criterion_learns(name, criterion):
     X = table(300)
     y = np.digitize(X[:, 0] * X[:, 1], [-0.3, 0.3])

@@ -75,10 +75,14 @@ def test_readme_prints_what_it_says(capsys, other_estimators):
     assert capsys.readouterr().out == said
 
 
+# Tests of clusters in the same process have clients of their own, which are not meant here.
+ALONE = {"scheduler": "synchronous", "dataframe.shuffle.method": "tasks"}
+
+
+@pytest.mark.filterwarnings("ignore:Port 8787 is already in use")
 @pytest.mark.parametrize(("page", "code"), SNIPPETS)
 def test_code_of_pages_runs(page, code, capsys):
-    # Tests of clusters in the same process have clients of their own, which are not meant here.
-    with dask.config.set(scheduler="synchronous"):
+    with dask.config.set(ALONE):
         exec(compile(code, page, "exec"), {})
     assert capsys.readouterr().out.strip()
 
@@ -124,12 +128,27 @@ def test_links_lead_to_files(document):
     assert missing == []
 
 
-@pytest.mark.parametrize("document", [*CONTRIBUTOR_PAGES, "docs/architecture.md"])
+@pytest.mark.parametrize(
+    "document", [*CONTRIBUTOR_PAGES, "docs/architecture.md", "docs/internals.md"]
+)
 def test_files_named_for_contributors_exist(document):
     known = [str(path.relative_to(ROOT)) for path in ROOT.glob("[stb]*/**/*.py")]
     text = (ROOT / document).read_text(encoding="utf-8")
     names = set(re.findall(r"[\w/]+\.py\b", text))
     assert [n for n in sorted(names) if not any(f"/{k}".endswith(f"/{n}") for k in known)] == []
+
+
+def test_every_hop_is_in_its_file():
+    package = ROOT / "src" / "featurewright"
+    hops = re.findall(
+        r"^[│├└─ ]*(\w[\w., ]*?) {2,}([\w/]+\.py)", read("docs/architecture.md"), flags=re.MULTILINE
+    )
+    assert len(hops) > 50
+    for names, path in hops:
+        text = (package / path).read_text(encoding="utf-8")
+        for name in re.findall(r"\w+", names):
+            defined = rf"^ *(def|class) {name}\b|^{name}\b.* ="
+            assert re.search(defined, text, flags=re.MULTILINE), f"{name} is not in {path}"
 
 
 def test_every_page_for_contributors_is_linked():

@@ -89,12 +89,12 @@ def test_a_cluster_fits_and_computes_the_same(frame, processes):
 
 def test_collections_do_not_wait_for_lost_workers(monkeypatch):
     monkeypatch.setattr(units, "LOST_SECONDS", 0.5)
-    numbers = [dask.delayed(time.sleep)(0.05) for _ in range(50)]
+    numbers = [dask.delayed(time.sleep)(0.05) for _ in range(400)]
     with (
         LocalCluster(1, threads_per_worker=1, processes=False, **QUIET) as cluster,
         Client(cluster) as client,
         dask.config.set(scheduler=client),
-        pytest.raises(RuntimeError, match=r"all workers .* lost after \d+ of 50 units"),
+        pytest.raises(RuntimeError, match=r"all workers .* lost after \d+ of 400 units"),
     ):
         units.compute_all(numbers, "nap", lambda done: cluster.scale(0))
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import duckdb
 import numpy as np
 import polars as pl
 import pytest
 from tests.distributed import models
 
+import featurewright.distributed
 from featurewright import AutoFeatures, ConstructiveForestClassifier, ForestPathEncoder
 
 
@@ -64,3 +67,16 @@ def test_fits_need_values(table):
         ConstructiveForestClassifier(2).fit(X.lazy(), y)
     with duckdb.connect() as connection, pytest.raises(TypeError, match="X is a relation"):
         ConstructiveForestClassifier(2).fit(connection.from_arrow(X.to_arrow()), y)
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "extra"),
+    [("warm_up", "distributed", "dask"), ("fit", "dask", "dask"), ("spark", "pyspark", "spark")],
+)
+def test_an_extra_that_is_not_installed_is_named(name, package, extra, monkeypatch):
+    for module in [key for key in sys.modules if key.startswith("featurewright.distributed.")]:
+        monkeypatch.delitem(sys.modules, module)
+    for module in [package, *(key for key in sys.modules if key.startswith(f"{package}."))]:
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=f"{package}, .*featurewright.{extra}"):
+        getattr(featurewright.distributed, name)

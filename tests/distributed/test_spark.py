@@ -1,10 +1,11 @@
-"""Models on a real Spark session with two threads."""
+"""Models on a real Spark cluster: two executors, processes of their own with a core each."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,14 +31,20 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def session():
+    import pyspark
     from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
-    yield session
-    session.stop()
-    del os.environ["PYSPARK_PYTHON"]
+    home = Path(pyspark.__file__).parent
+    settings = {"PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(home)}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in settings.items():
+            patch.setenv(name, value)
+        builder = SparkSession.builder.master("local-cluster[2,1,1024]")
+        builder = builder.config("spark.ui.enabled", "false")
+        session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+        yield session
+        session.stop()
+    shutil.rmtree(home / "work", ignore_errors=True)  # where its workers keep their logs
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +56,11 @@ def frame():
 @pytest.fixture(scope="module")
 def table(session, frame):
     return session.createDataFrame(frame.astype({"colour": object})).repartition(3)
+
+
+def test_executors_are_other_processes(session):
+    found = session.sparkContext.parallelize(range(8), 4).map(lambda _: os.getppid()).distinct()
+    assert len({*found.collect(), os.getpid()}) == 3
 
 
 def columns(frame):

@@ -12,8 +12,10 @@ from featurewright.engine.buffers import (
     LANES,
     SETTINGS,
     STATE,
+    ColumnBins,
     GrowContext,
     GrownTree,
+    Histograms,
     Target,
     TreeBuffers,
     UserFunctions,
@@ -22,6 +24,7 @@ from featurewright.engine.buffers import (
 from featurewright.engine.descend import BLOCK_ROWS, find_leaves, pack_nodes
 from featurewright.engine.grammar import build_grammar
 from featurewright.engine.grow import grow_tree, kernel_addresses
+from featurewright.engine.growth import count_slots
 from featurewright.engine.leaves import number_leaves, place_rows
 from featurewright.engine.level_sets import IN_SET
 from featurewright.engine.node_search import prepare
@@ -191,8 +194,9 @@ def grow(
     seed: int = 1,
     stop: np.ndarray | None = None,
     width: int = WIDTH,
+    bins: ColumnBins | None = None,
 ) -> Tree:
-    """Grow a tree on all rows."""
+    """Grow a tree on all rows; with bins, raw columns are scored by histograms."""
     columns = np.ascontiguousarray(columns, np.float32)
     grammar = make_grammar([0] * len(columns), width=width) if grammar is None else grammar
     n = columns.shape[1]
@@ -202,6 +206,9 @@ def grow(
     buffers = TreeBuffers.allocate(
         n, len(columns), n_statistics(target), width, settings, capacity, n_levels
     )
+    if bins is not None:
+        histograms = Histograms.allocate(bins, count_slots(settings), capacity)
+        buffers = buffers._replace(histograms=histograms)
     ids = sorted_rows(target)
     context = GrowContext(
         buffers.rows, ids, np.ascontiguousarray(columns.T), columns, target, settings, grammar,

@@ -88,7 +88,8 @@ def check_tree(tree: Tree, columns, target, settings, grammar) -> None:
     assert len(tree.leaves) == len(tree.inner) + 1
     for node in tree.inner:
         check_split(tree, int(node), columns, target, settings=settings, grammar=grammar)
-    if len(target.codes):
+    if len(target.codes) and not settings["max_leaves"]:
+        # Where leaves are limited, some have found a split, and their rows lie by its sides.
         for leaf in tree.leaves:  # the rows of inner nodes are partitioned again below them
             assert (np.diff(target.codes[tree.rows(leaf)]) >= 0).all()
     np.testing.assert_array_equal(leaf_of_rows(tree, columns), leaf_of_grown_rows(tree))
@@ -457,7 +458,8 @@ def test_a_flag_raised_while_growing_ends_it_soon():
     rng = np.random.default_rng(0)
     columns = rng.normal(size=(5, 30_000)).astype(np.float32)
     target = class_target(rng.integers(0, 2, 30_000))
-    settings = make_settings(budget=1500, strategy=1)
+    # The whole tree takes seconds, so that it is not grown when the flag is raised late.
+    settings = make_settings(budget=30_000, strategy=1)
     grammar = make_grammar([0] * 5)
     stop = np.zeros(1, np.int64)
     found: list[Tree] = []

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from types import FunctionType
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba.core.caching import NullCache
 from tests.naive import products
 
-from featurewright.engine.products import _INNER, _OUTER, _ROWS_AT_ONCE, affine
+from featurewright.engine.compiler import Kernel
+from featurewright.engine.products import _INNER, _OUTER, _ROWS_AT_ONCE, add_products, affine
 
 
 def example(n_rows: int, n_inner: int, n_outer: int, seed: int = 0):
@@ -55,3 +59,18 @@ def test_missing_numbers_stay_in_their_row():
     found = affine(table, matrix, offset)
     assert np.isnan(found[3]).all()
     assert np.isfinite(np.delete(found, 3, axis=0)).all()
+
+
+def test_no_step_is_fused():
+    """A fused multiplication and addition rounds once instead of twice, where there is one."""
+    known = add_products.function
+    copy = FunctionType(known.__code__, known.__globals__, "copy")
+    alone = Kernel(copy, inline=None).whole
+    alone._cache = NullCache()  # what is loaded from the disk cannot be looked at
+    table, matrix, offset = example(3, 5, 4)
+    alone(table, matrix, 0, 3, np.tile(offset, (3, 1)))
+    (code,) = alone.inspect_asm().values()
+    assert "mul" in code
+    assert "fma" not in code
+    assert "fmadd" not in code
+    assert "fmla" not in code

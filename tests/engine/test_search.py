@@ -76,7 +76,7 @@ class Scene:
         )  # fmt: skip
         if self.settings["budget"] and self.settings["strategy"] == RANDOM_SEARCH:
             fill_pool(context)
-        search_node(context, context.of_sample(), 0, len(node.ids), node.n_stats)
+        search_node(context, context.of_sample(), 0, 0, len(node.ids), node.n_stats)
 
     @property
     def candidates(self) -> list[list[int]]:

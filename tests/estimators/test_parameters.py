@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -22,6 +23,8 @@ from featurewright import (
     LandmarkKernelFeatures,
     RecursiveSelectiveClassifier,
 )
+from featurewright.auto.methods import chosen_methods
+from featurewright.estimators.construction import named_operators
 from featurewright.estimators.parameters import declared_parameters
 
 ESTIMATORS = {
@@ -39,18 +42,22 @@ WRONG = {
     "as_of": [3, True, ["x"]],
     "batched": ["no", 1],
     "bootstrap": ["no", 1],
-    "budget": ["0n", "n", "ten", 0, -5, 2.5, None, "10", "-1n", True],
+    "budget": [2**31, "0n", "n", "ten", 0, -5, 2.5, None, "10", "-1n", True],
     "calibration": ["x", None, 3],
-    "class_weight": ["x", 3],
+    "class_weight": ["x", 3, {0: -1}, {0: "x"}, {0: np.nan}, pd.Series([1, 2])],
     "coef0": ["x", np.inf, None],
     "conditions": ["no", 1, None],
     "criterion": ["x", 1, "mse"],
     "cut_cost": ["no", 1, None],
+    "cv": [1, True, 1.5, "x", [1], [], [(1, 2, 3)], (("a", "b", "c"),)],
     "degree": [0, 1.5, "3"],
     "depth_weights": [0, -1, 1.5, np.nan, "x", None, [], [1, 0], [[1.0]], True, [np.inf]],
     "early_stopping": ["x", None, 5],
     "encode": ["x", None],
+    "effort": ["x", None, 3],
     "estimator": ["x", LogisticRegression, 5],
+    "feature_names": ["x", None],
+    "free_text": ["x", None],
     "f_to_enter": [-1.0, np.nan, np.inf, "x"],
     "gamma": [0, -1, "x"],
     "halving": ["x", 5, -1, 1.5],
@@ -75,6 +82,7 @@ WRONG = {
     "max_size": [0, -1, 2.5, "5", None, True, 32],
     "max_time": [0, -1, np.nan, "x", np.inf],
     "method": ["x", 3],
+    "methods": ["x", [], 3, [None], ["batch", "x"]],
     "min_gain": [-1.0, np.nan, "x", None],
     "min_samples": [1, 0, 1.5, 0.0, "2"],
     "min_samples_leaf": [0, -1, 1.5, 0.0, "2"],
@@ -110,6 +118,7 @@ WRONG = {
     "store_links": ["no", 1, None],
     "subsample": [0, -1, 1.5, np.nan, "x"],
     "task": ["x", None],
+    "time_budget": [0, -1, "x", np.inf],
     "tol": [0, -1, "x", np.nan],
     "validation": ["x", 1, 0.0, 1.0, True],
     "validation_fraction": [0, 1.0, -1, "x", np.nan],
@@ -144,7 +153,7 @@ def is_sentence(text: str) -> bool:
 
 def test_wrong_values_are_refused_before_the_table_is_read():
     failures = []
-    for name, estimator in ESTIMATORS.items():
+    for name, estimator in {**ESTIMATORS, "AutoFeatures": AutoFeatures}.items():
         for parameter in set(estimator().get_params(deep=False)) & set(WRONG):
             for value in WRONG[parameter]:
                 text = refusal(estimator().set_params(**{parameter: value}))
@@ -152,6 +161,13 @@ def test_wrong_values_are_refused_before_the_table_is_read():
                 if not named or not is_sentence(text) or "Untouched" in text:
                     failures.append(f"{name}({parameter}={value!r}): {text}")
     assert not failures, "\n".join(failures)
+
+
+def test_sets_of_names_have_one_order():
+    """That of a set of text differs from process to process."""
+    assert [o.name for o in named_operators({"sub", "add", "mul"})] == ["add", "mul", "sub"]
+    assert chosen_methods({"paths", "batch"}) == chosen_methods({"batch", "paths"})
+    assert chosen_methods(["paths", "batch"]) == ["paths", "batch"]
 
 
 def test_every_parameter_is_declared_and_has_wrong_values():

@@ -207,6 +207,10 @@ LOG = {
 }
 
 
+def test_every_dialect_is_told_of():
+    assert [name for name in DIALECTS if f'"{name}"' not in to_sql.__doc__] == []
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_feature_as_text(dialect):
     feature = Feature.of(parse("log(`a``b`)", ["a`b"]))

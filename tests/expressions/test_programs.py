@@ -69,3 +69,14 @@ def test_broken_program_is_refused(symbols, message) -> None:
 
 def test_level_without_labels_shows_its_code() -> None:
     assert str(from_program([0, op.operator_symbol(IS, 7)], ["c"], [2])) == "c is '7'"
+
+
+def test_levels_of_one_text_have_different_names() -> None:
+    levels = [[True, 1, 1.5, "1", "True", "x"]]
+    names = [
+        str(from_program([0, op.operator_symbol(IS, code)], ["c"], [2], levels))
+        for code in range(6)
+    ]
+    assert names[0] == "c is 'True (bool)'"
+    assert names[1:4] == ["c is '1 (int)'", "c is '1.5'", "c is '1'"]
+    assert [parse(name, ["c"], [2], levels).code for name in names] == list(range(6))

@@ -19,6 +19,7 @@ from tests.naive import weighted as naive
 
 from featurewright import FCTreeClassifier, FCTreeRegressor, Operator, Real
 from featurewright.engine import growth
+from featurewright.engine.criteria import CLASS_CRITERIA
 from featurewright.expressions import Column
 
 SIX = ["sqrt", "square", "add", "sub", "mul", "gaussian"]
@@ -252,9 +253,7 @@ def test_operands_may_be_features_from_above():
     assert np.isfinite(deep.transform(check)).all()
 
 
-@pytest.mark.parametrize(
-    "criterion", ["entropy", "gain_ratio", "gini", "kearns_mansour", "normalized_gain"]
-)
+@pytest.mark.parametrize("criterion", CLASS_CRITERIA)
 def test_criteria(criterion):
     X, y = products()
     tree = FCTreeClassifier(criterion=criterion, n_constructed="4n", random_state=0).fit(X, y)

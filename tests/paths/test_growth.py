@@ -10,6 +10,7 @@ from tests.paths.cases import make_classes, make_frame, make_table
 
 from featurewright import ForestPathEncoder
 from featurewright.engine import growth
+from featurewright.engine.criteria import CLASS_CRITERIA
 from featurewright.paths.convergence import MAX_HELD_OUT, hold_out
 
 X = make_table(150)
@@ -43,8 +44,10 @@ def test_every_kind_of_target_shapes_the_kernel(y):
 
 def test_text_classes_and_criteria():
     y = make_classes(X)
-    names = ("gini", "entropy", "normalized_gain", "gain_ratio", "kearns_mansour")
-    nodes = {c: ForestPathEncoder(5, criterion=c, random_state=0).fit(X, y).n_nodes_ for c in names}
+    nodes = {
+        name: ForestPathEncoder(5, criterion=name, random_state=0).fit(X, y).n_nodes_
+        for name in CLASS_CRITERIA
+    }
     assert nodes["gini"] == ForestPathEncoder(5, random_state=0).fit(X, y).n_nodes_
     assert len(set(nodes.values())) > 1
 

@@ -164,8 +164,13 @@ def test_number_column_takes_booleans():
         (["a"], one([1]), "Column 'c' holds numbers, but it held labels such as 'a'"),
         (["a"], one([1], object), "Column 'c' holds numbers, but it held labels"),
         (["1"], one([True]), "Column 'c' holds booleans, but it held labels"),
-        ([1], one(["1"]), "Column 'c' holds strings or categories, but it held numbers"),
-        ([True], one(["True"]), "Column 'c' holds strings or categories, but it held booleans"),
+        (
+            [1],
+            one(["1"]),
+            "Column 'c' holds strings or categories such as '1', but it held numbers",
+        ),
+        ([1], one(["1", None, "?"]), "holds strings or categories such as '[?]', but"),
+        ([True], one(["True"]), "such as 'True', but it held booleans"),
     ],
 )
 def test_changed_content_is_refused(learned, arriving, message):

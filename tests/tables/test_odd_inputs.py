@@ -7,9 +7,18 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+from tests.export.cases import make
 
 from featurewright.auto.targets import read_target
-from featurewright.tables import as_array, check_groups, check_weights, encode, learn_schema
+from featurewright.tables import (
+    apply_class_weight,
+    as_array,
+    check_groups,
+    check_weights,
+    encode,
+    learn_schema,
+    read_classes,
+)
 
 
 @pytest.mark.parametrize(
@@ -94,3 +103,76 @@ def test_weights_and_groups_of_wrong_kinds_are_refused():
         check_weights(["a", "b"], 2)
     with pytest.raises(ValueError, match="groups has 2 columns, but one group for each row"):
         check_groups(np.ones((3, 2)), 3)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (None, "X is None, but a table is expected"),
+        ({1, 2}, "X is a set, but a table is expected"),
+        (iter([[1.0], [2.0]]), "X is a list_iterator, but a table is expected"),
+        ([[1, 2], [3]], "X has rows of different lengths"),
+        ([1.0, 2.0], r"Expected 2D array, got 1D array instead: X has the shape \(2,\)"),
+        (3.0, "Expected 2D array, got scalar array instead"),
+    ],
+)
+def test_what_has_no_rows_and_columns_is_refused_in_one_line(X, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        learn_schema(X)
+    assert "\n" not in str(caught.value)
+
+
+def test_markers_of_missing_values_in_arrays_of_objects():
+    values = np.array([[1.0, pd.NA], [pd.NaT, 4.0]], dtype=object)
+    found = encode(learn_schema(values), values)
+    np.testing.assert_array_equal(found, [[1.0, np.nan], [np.nan, 4.0]])
+
+
+def test_columns_of_pandas_in_other_forms_are_read():
+    numbers = np.array([1.5, 0.0, 2.0])
+    frame = pd.DataFrame(
+        {"swapped": numbers.astype(">f8"), "sparse": pd.arrays.SparseArray(numbers)}
+    )
+    found = encode(learn_schema(frame), frame)
+    np.testing.assert_array_equal(found, np.column_stack([numbers, numbers]))
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ({0: 1}, "y is a dict, but an entry for each row"),
+        (iter([1, 0]), "y is a list_iterator, but an entry for each row"),
+        ([[1], [1, 2]], "y has entries of different lengths"),
+        (np.empty((2, 0)), "y has no columns"),
+        (pd.Series(pd.period_range("2020", periods=2)), "Unknown label type: y holds Period"),
+        (np.ma.masked_greater([1.0, 2.0], 1.0), "Input y contains NaN in 1 of 2 rows"),
+    ],
+)
+def test_targets_that_are_no_column_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        read_classes(y, 2)
+
+
+def test_weights_that_a_mask_hides_are_missing():
+    with pytest.raises(ValueError, match="sample_weight contains NaN in 1 of 2 rows"):
+        check_weights(np.ma.masked_array([1.0, 2.0], mask=[False, True]), 2)
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e308])
+def test_weights_at_the_ends_of_floats_are_scaled(scale):
+    np.testing.assert_array_equal(check_weights([scale, 0.0, scale], 3), [1.0, 0.0, 1.0])
+
+
+def test_weights_of_classes_that_are_none():
+    with pytest.raises(ValueError, match="class_weight has the label 'c', but the classes are"):
+        apply_class_weight({"a": 1, "c": 2}, read_classes(["a", "b"]), None)
+
+
+@pytest.mark.parametrize("columns", [["b", "a"], ["a"], ["a", "b", "c"]])
+@pytest.mark.parametrize("name", ["ConstructiveTreeClassifier", "AutoFeatures"])
+def test_other_columns_than_those_of_the_fit_come_with_advice(name, columns):
+    frame = pd.DataFrame(np.arange(120.0).reshape(40, 3) % 7, columns=["a", "b", "c"])
+    model = make(name).fit(frame[["a", "b"]], frame["c"] > 3)
+    with pytest.raises(ValueError, match="The feature names should match") as caught:
+        model.predict(frame[columns])
+    assert "feature_names_in_" in " ".join(caught.value.__notes__)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from featurewright.engine.threads import local_threads, one_blas_thread
-from featurewright.estimators.parameters import one_of, whole_number
+from featurewright.estimators.parameters import one_of, shown, whole_number
 
 _HISTOGRAM_BOOSTING = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 _BOOSTING_WORDS = ("Boost", "LGBM", "XGB")
@@ -179,6 +180,25 @@ def _innermost(estimator: Any) -> Any:
     return estimator
 
 
+def check_estimator(estimator: Any) -> None:
+    """Refuse what is neither the name of a standard estimator nor a model; None is allowed."""
+    if estimator is None:
+        return
+    if isinstance(estimator, str):
+        one_of("estimator", estimator, STANDARD)
+        return
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"estimator is the class {estimator.__name__}, but an instance is expected: pass "
+            f"{estimator.__name__}()."
+        )
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
+        raise TypeError(
+            f"estimator={shown(estimator)} has no fit and predict, but a classifier or regressor "
+            "of scikit-learn is expected: pass one, or 'linear', 'knn' or 'boosting'."
+        )
+
+
 def choose_estimator(estimator: Any, task: str, n_outputs: int, seed: int) -> tuple[str, Any]:
     """Return the name of the estimator that candidates are scored with, and the estimator."""
     if estimator is None or isinstance(estimator, str):
@@ -189,16 +209,6 @@ def choose_estimator(estimator: Any, task: str, n_outputs: int, seed: int) -> tu
 
             model = MultiOutputRegressor(model)
         return name, model
-    if isinstance(estimator, type):
-        raise TypeError(
-            f"estimator is the class {estimator.__name__}, but an instance is expected: pass "
-            f"{estimator.__name__}()."
-        )
-    if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
-        raise TypeError(
-            f"estimator={estimator!r} has no fit and predict, but a scikit-learn classifier or "
-            "regressor is expected: pass one, or 'linear', 'knn' or 'boosting'."
-        )
     return _name_of(estimator, task), clone(estimator)
 
 
@@ -247,6 +257,23 @@ def _tell_categories(model: Any, places: Sequence[int], n_columns: int) -> dict[
     else:
         model.set_params(categorical_features=list(places))
     return {}
+
+
+def check_cv(name: str, value: Any) -> None:
+    """Check how rows are held out, as far as that is known before the rows are read."""
+    if value is None or (hasattr(value, "split") and not isinstance(value, str | bytes)):
+        return
+    if isinstance(value, Integral):
+        whole_number(name, value, 2)
+        return
+    if isinstance(value, Iterator):  # read once, when the folds are made
+        return
+    folds = list(value) if isinstance(value, Iterable) and not np.isscalar(value) else []
+    if not folds or not all(isinstance(f, Sequence | np.ndarray) and len(f) == 2 for f in folds):
+        raise ValueError(
+            f"{name}={shown(value)} must be a number of folds of at least 2, a splitter of "
+            "scikit-learn, a list of pairs of training and test rows, or None."
+        )
 
 
 def make_folds(

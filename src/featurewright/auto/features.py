@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from featurewright.auto.candidates import ORIGINAL, Candidate
 from featurewright.auto.cross_check import score_estimators
 from featurewright.auto.estimators import (
-    STANDARD,
+    check_cv,
+    check_estimator,
     choose_estimator,
     few_threads,
     further_folds,
@@ -30,8 +31,14 @@ from featurewright.auto.estimators import (
     takes_categories,
 )
 from featurewright.auto.failures import Attempt
-from featurewright.auto.links import LAST_SEED, LinkSearch, keep_used, read_table
-from featurewright.auto.methods import LABELS, LINKS, METHODS, Task, chosen_methods, warm_up
+from featurewright.auto.links import (
+    LAST_SEED,
+    LinkSearch,
+    keep_used,
+    read_table,
+    with_and_without,
+)
+from featurewright.auto.methods import LINKS, METHODS, Task, chosen_methods, warm_up
 from featurewright.auto.notebook import NotebookView
 from featurewright.auto.parts import RANGE_LEVELS, Part, compute_columns
 from featurewright.auto.plan import EFFORTS
@@ -42,7 +49,7 @@ from featurewright.auto.screening import MAX_COLUMNS, screen, screening_rows, wi
 from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize, unexpected
 from featurewright.auto.targets import TASKS, known_rows, read_target, take_rows
-from featurewright.auto.text import as_text, result_blocks
+from featurewright.auto.text import as_text, result_blocks, told
 from featurewright.auto.time_folds import (
     N_FOLDS,
     check_as_of,
@@ -51,11 +58,20 @@ from featurewright.auto.time_folds import (
     split_by_time,
 )
 from featurewright.auto.timing import Clock
-from featurewright.auto.workspace import Problem, Workspace
+from featurewright.auto.workspace import Problem, ValueStore, Workspace
 from featurewright.estimators.collections import TakesCollections, takes_collections
-from featurewright.estimators.parameters import check_jobs, flag, number, one_of, whole_number
+from featurewright.estimators.parameters import (
+    check_jobs,
+    check_seed,
+    check_verbose,
+    flag,
+    number,
+    one_of,
+    whole_number,
+)
 from featurewright.estimators.selection import indicator_target
-from featurewright.relations.links import check_links, names_of_rows
+from featurewright.expressions.automaton import MAX_SIZE
+from featurewright.relations.links import check_links, in_tables_in_memory, names_of_rows
 from featurewright.tables import (
     EncodedTable,
     check_groups,
@@ -72,22 +88,6 @@ _NAMES = ("auto", "formula", "short")
 def _model_has(method: str) -> Any:
     """Return a test of whether the fitted model has a method."""
     return lambda self: not hasattr(self, "model_") or hasattr(self.model_, method)
-
-
-def _with_and_without(
-    make: partial[Search],
-    methods: Sequence[str],
-    links: LinkSearch | None,
-) -> list[Search]:
-    """Return the searches of a table: with its links where it has some, and without.
-
-    An estimator that takes categories is given labels over links too.
-    """
-    takes = takes_categories(make.keywords["estimator"])
-    linked = list(dict.fromkeys([*methods, LABELS])) if takes else methods
-    found = [] if links is None else [make(methods=linked, links=links)]
-    flat = [method for method in methods if not METHODS[method].needs_links]
-    return [*found, make(methods=flat)] if flat else found
 
 
 class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, BaseEstimator):
@@ -396,9 +396,10 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
             adds_up=is_linear(estimator),
             takes_numbers=not is_boosting(estimator),
             takes_categories=takes_categories(estimator),
+            corrects=estimator if is_boosting(estimator) else None,
         )
         effort = EFFORTS[self.effort]
-        cv = effort.n_folds if self.cv is None else self.cv
+        cv = effort.folds_for(boosting=task.corrects is not None) if self.cv is None else self.cv
         times = row_times(X, self.as_of, self.links)
         if times is not None and isinstance(cv, int | np.integer):
             n_folds = N_FOLDS if self.cv is None else whole_number("cv", cv, 2)
@@ -433,10 +434,11 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 seed=seed,
                 effort=effort,
                 clock=clock,
-                listen=self._notify,
+                listen=self._hear,
+                store=ValueStore(),
                 skips_slow=isinstance(self.methods, str) and self.methods not in METHODS,
             )
-            return self._run(_with_and_without(make, methods, links), name, links), known
+            return self._run(with_and_without(make, methods, links, estimator), name, links), known
 
     def _link_search(self, X: Any, labels: NDArray[Any], groups: Any) -> LinkSearch:
         """Return what finds columns over links in choices of the training rows."""
@@ -450,6 +452,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
             effort=EFFORTS[self.effort],
             n_jobs=self.n_jobs,
             store_links=self.store_links,
+            sampled=getattr(self, "_sampled", False),
         )
 
     _make_clock = Clock  # tests replace it with a clock that they control
@@ -465,6 +468,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         candidate, gains = search.leaderboard.decide()
         if links is not None and len(searches) > 1 and not search.stopped_by_time:
             flat = searches[1]
+            for fold in search.folds:  # two searches take little more memory than one
+                fold.release()
             flat.run()
             rival, rival_gains = flat.leaderboard.decide()
             if not search.leaderboard.beats(candidate, flat.leaderboard, rival):
@@ -484,7 +489,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 stacklevel=4,
             )
         self._tell(unexpected(self))
-        self._notify(
+        self._hear(
             {
                 "method": self.best_method_,
                 "stage": "done",
@@ -492,6 +497,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 "best_method": self.best_method_,
                 "best_score": self.score_,
                 "baseline": self.baseline_score_,
+                "n_folds": len(self.gain_per_fold_),
+                "n_rows": len(problem.y),
             }
         )
         return problem
@@ -502,13 +509,15 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         one_of("task", self.task, TASKS)
         if self.time_budget is not None:
             number("time_budget", self.time_budget, above=0.0)
+        check_seed("random_state", self.random_state)
+        check_verbose("verbose", self.verbose)
+        check_cv("cv", self.cv)
         if self.n_features_out is not None:
             whole_number("n_features_out", self.n_features_out, 1, other="None")
-        whole_number("max_size", self.max_size, 1)
+        whole_number("max_size", self.max_size, 1, most=MAX_SIZE)
         one_of("feature_names", self.feature_names, _NAMES)
         check_jobs(self.n_jobs)
-        if isinstance(self.estimator, str):
-            one_of("estimator", self.estimator, STANDARD)
+        check_estimator(self.estimator)
         check_links("links", self.links)
         check_as_of(self.as_of)
         flag("store_links", self.store_links)
@@ -556,7 +565,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         parts: list[Part] = []
         self.path_: Part | None = None
         with Attempt(f"{candidate.label!r} on all rows") as attempt:
-            search.construct(space, [candidate, *search.longest_path()])
+            search.construct(space, [candidate, *search.longest_path()], is_last=True)
             chosen = space.select(candidate)
             parts = space.rated_parts(chosen, space.columns(chosen))
             columns: Any = space.columns(chosen, originals)
@@ -588,22 +597,18 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         for sentence in sentences:
             _logger.warning("%s", sentence)
 
+    def _hear(self, event: dict[str, Any]) -> None:
+        """Pass on what a search says, with the name of the scorer."""
+        self._notify({**event, "scoring": self.scoring_})
+
     def _notify(self, event: dict[str, Any]) -> None:
         """Log what was tried where `verbose` asks for it; a subclass may show it instead.
 
-        The dict has method, stage, seconds, best_method, best_score and baseline.
+        The dict has method, stage, seconds, best_method, best_score, baseline, the numbers of folds
+        and training rows that these scores are of (n_folds, n_rows), and scoring.
         """
         if self.verbose:
-            _logger.warning(
-                "%.1f s, %s, %s: best so far %s, %s %.4f (original columns %.4f)",
-                event["seconds"],
-                event["method"],
-                event["stage"],
-                event["best_method"],
-                self.scoring_,
-                event["best_score"],
-                event["baseline"],
-            )
+            _logger.warning("%.1f s, %s", event["seconds"], told(event))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the training rows, which are no part of a model."""
@@ -647,11 +652,11 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         return self._output(read_table(self, X, links))
 
     def _quantile_levels(self) -> tuple[float, ...]:
-        """Return the quantiles that constants are learned from; none where rows have links.
+        """Return the quantiles that constants are learned from, for rows by themselves.
 
-        A row of the fit is no link of its own, so columns over links are other ones there.
+        There are none where a row is known by other rows of its table, or by a collection.
         """
-        return () if self.links else RANGE_LEVELS
+        return RANGE_LEVELS if in_tables_in_memory(self.links) else ()
 
     def _filled_parts(self) -> list[Part]:
         """Return the parts that have fills and ranges."""
@@ -659,7 +664,10 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
 
     def _unfilled(self, X: Any) -> NDArray[np.float64]:
         """Return numbers and constructed columns of some rows; undefined values are NaN."""
-        table = read_table(self, X, None)
+        return self._unfilled_table(read_table(self, X, None))
+
+    def _unfilled_table(self, table: EncodedTable) -> NDArray[np.float64]:
+        """Return the same for rows as methods see them."""
         numbers = np.asarray(table.matrix, np.float64)[:, self.originals_.numbers]
         return np.column_stack([numbers, *(part.raw(table) for part in self._filled_parts())])
 
@@ -763,6 +771,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         float
             The score.
         """
+        check_is_fitted(self)
         scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring_)
         return float(scorer(self.model_, self._columns(X, links), y))
 

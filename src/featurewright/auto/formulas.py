@@ -19,6 +19,7 @@ from scipy.stats import rankdata
 from featurewright.auto.inner_numbers import safe_ratios, with_numbers
 from featurewright.auto.neighbours import neighbours, shorter
 from featurewright.auto.parts import evaluate_formulas, finish_values
+from featurewright.auto.split_forms import split_form
 from featurewright.auto.sums import bent_sums, find_sums
 from featurewright.auto.thresholded import with_thresholds
 from featurewright.estimators.selection import (
@@ -41,7 +42,7 @@ _N_STARTS = 2  # formulas that are improved, of which the best is taken
 _MAX_COMPARED_ROWS = 2_000
 # Many changes of a formula are compared on some of the rows first, and the best of them on all.
 _MIN_SCREENED = 60  # changes
-_SCREENED_SHARE = 4  # one of so many rows, and one of so many changes that stay
+_SCREENED_SHARE = 4  # one in this many rows compares all changes; as few of these stay
 _MIN_SCREEN_ROWS = 200
 _N_NEW = 20  # bent sums and ratios that join the formulas of methods
 _MAX_COLUMNS = 15  # that may take the place of others: those that formulas use most
@@ -61,6 +62,7 @@ def order_formulas(
     n_rows: int,
     takes_sums: bool = False,
     takes_numbers: bool = True,
+    for_trees: bool = False,
 ) -> list[Feature]:
     """Select formulas one by one, by what each explains of a target beyond those before.
 
@@ -90,6 +92,8 @@ def order_formulas(
         Whether sums of columns come first; else they are nothing new.
     takes_numbers : bool
         Whether formulas may have learned numbers inside, weighted sums among them.
+    for_trees : bool
+        Whether trees are to split by the formulas: of each, the part that orders rows is kept.
 
     Returns
     -------
@@ -118,16 +122,24 @@ def order_formulas(
     def numbers(formula: Expression) -> list[Expression]:
         return with_numbers(formula, rows) if takes_numbers else []
 
-    n_taken = len(taken)
+    n_sums = n_steps = len(taken)
+    kept = {feature.expression for feature in taken}
     while len(taken) < wanted and (found := pool.best()) is not None:
-        if len(taken) - n_taken < n_polished and pool.is_worth_improving(found):
+        if n_steps - n_sums < n_polished and pool.is_worth_improving(found):
             starts = pool.best_few(_N_STARTS)
             found = max(
                 (pool.improve(pool.improve(start, changes), numbers) for start in starts),
                 key=lambda found: found.value,
             )
         found = pool.improve(found, shorter, at_least=1.0)
-        taken.append(pool.take(found))
+        feature, n_steps = pool.take(found), n_steps + 1
+        if for_trees:
+            part = split_form(feature.expression, rows)
+            if part is None or part in kept:
+                continue
+            kept.add(part)
+            feature = Feature.of(part, feature.gain, feature.count)
+        taken.append(feature)
     return taken
 
 

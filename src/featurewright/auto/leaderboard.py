@@ -178,6 +178,11 @@ class Leaderboard:
         most = max(map(self.n_scores, candidates), default=0)
         return max((self.mean_gain(c) for c in candidates if self.n_scores(c) == most), default=0.0)
 
+    def loses_everywhere(self, method: str) -> bool:
+        """Whether every candidate of a method loses in every fold, two or more."""
+        candidates = [c for c in self.records[method].candidates if self.n_scores(c) >= 2]
+        return bool(candidates) and all(np.all(self.gains(c) < 0) for c in candidates)
+
     # The choice ---------------------------------------------------------------------------------
 
     def decide(self) -> tuple[Candidate, NDArray[np.float64]]:
@@ -309,21 +314,32 @@ class Leaderboard:
             "n_features": best.n_columns if best else 0,
         }
 
-    def event(self, method: str, stage: str, seconds: float) -> dict[str, Any]:
-        """Describe what was tried and what is best so far, as plain values."""
+    def event(
+        self, method: str, stage: str, seconds: float, n_rows: int = 0, first: int = 0
+    ) -> dict[str, Any]:
+        """Describe what was tried and what is best so far, as plain values.
+
+        Scores are means over the folds from a first one on, and on as many training rows.
+        """
         best = self.best(self.finished())
         if best is None or not self.mean_gain(best) > 0.0:
             best = ORIGINAL
         # Both are means over the same folds.
-        found = self.scores[best]
-        base = [self.scores[ORIGINAL][number].score for number in found]
+        numbers = [number for number in self.scores[best] if number >= first]
+        numbers = numbers or list(self.scores[best])
+        score, base = (
+            float(np.mean([self.scores[candidate][number].score for number in numbers]))
+            for candidate in (best, ORIGINAL)
+        )
         return {
             "method": method,
             "stage": stage,
             "seconds": seconds,
             "best_method": best.label,
-            "best_score": float(np.mean([scored.score for scored in found.values()])),
-            "baseline": float(np.mean(base)),
+            "best_score": score,
+            "baseline": base,
+            "n_folds": len(numbers),
+            "n_rows": n_rows,
         }
 
 

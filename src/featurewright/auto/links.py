@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,14 +13,30 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from featurewright.auto.estimators import takes_categories
+from featurewright.auto.methods import LABELS, METHODS
 from featurewright.auto.parts import KINDS, Part
 from featurewright.auto.plan import EFFORTS, Effort
 from featurewright.auto.workspace import Problem
+from featurewright.estimators.collections import is_collection
 from featurewright.expressions import Domain
 from featurewright.relations import Link, RelationalFeatures
-from featurewright.relations.copies import link_names, take_features, with_tables
-from featurewright.relations.links import LinkKind
-from featurewright.relations.sources import Source, learn_source, read_links
+from featurewright.relations.copies import link_names, take_features, told, with_tables
+from featurewright.relations.links import (
+    LinkKind,
+    all_links,
+    links_in_memory,
+    links_with_tables,
+    tables_in_memory,
+)
+from featurewright.relations.sources import (
+    Source,
+    learn_source,
+    newer_tables,
+    read_links,
+    refuse_array,
+    wrap_frame,
+)
 from featurewright.tables import EncodedTable, Schema
 
 _logger = logging.getLogger("featurewright")
@@ -157,6 +173,8 @@ class LinkSearch:
         Threads.
     store_links : bool
         Whether a model file will hold the linked rows.
+    sampled : bool, default=False
+        Whether the rows are a sample, so that counts and sums of groups say nothing of the table.
     """
 
     def __init__(
@@ -171,16 +189,16 @@ class LinkSearch:
         effort: Effort,
         n_jobs: int | None,
         store_links: bool,
+        sampled: bool = False,
     ) -> None:
         if not nw.dependencies.is_into_dataframe(X):
-            raise TypeError(
-                "X is an array, but links need columns with names: pass a data frame of pandas, "
-                "polars or PyArrow."
-            )
-        self._frame = nw.from_native(X, eager_only=True)
+            refuse_array(links)
+        self._frame = wrap_frame(X, "X", named=True)
         self._as_of, self._y, self._groups = as_of, y, groups
         self._task = "regression" if task == "regression" else "classification"
         self._effort, self._n_jobs, self._stores = effort, n_jobs, store_links
+        self._given, self._sampled = links, sampled
+        links = links_in_memory(links, X)
         self._links = read_links(links, self._frame, as_of=as_of, max_order=_MAX_ORDER)
         for link in self._links:
             # Keys and times that cannot be compared are refused before any work.
@@ -195,7 +213,7 @@ class LinkSearch:
     def learn(self, rows: Rows | None, seed: int) -> tuple[RelationalFeatures, Matrix]:
         """Find columns from some training rows, or all; return what finds them, and theirs."""
         whole = rows is None
-        frame = self._frame if whole else self._frame[rows]
+        frame = self._frame if rows is None else self._frame[rows]
         groups = self._groups if whole or self._groups is None else self._groups[rows]
         relational = RelationalFeatures(
             self._links,
@@ -211,11 +229,15 @@ class LinkSearch:
             random_state=seed,
             n_jobs=self._n_jobs,
         )
+        if self._sampled:
+            relational._of_sample = True
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # rows without matches are told of once
             found = relational.fit_transform(
                 frame.to_native(), self._y if whole else self._y[rows], groups=groups
             )
+        if self._sampled:
+            del relational._of_sample
         return relational, _without_originals(relational, np.asarray(found))
 
     def split(
@@ -252,6 +274,8 @@ class LinkSearch:
         if not names:
             return extended, None
         own = extended.table.schema.names[-len(names) :]
+        if any(is_collection(link.table) for link in all_links(self._given)):
+            relational = told(relational, self._given)
         return extended, LinkedColumns(relational, np.arange(len(names)), own)
 
 
@@ -280,6 +304,7 @@ def read_table(model: Any, X: Any, links: Mapping[str, Any] | None) -> EncodedTa
     links : dict of str to data frame, optional
         Newer linked tables.
     """
+    links = newer_tables(links)
     if links and not model.links:
         raise ValueError(
             f"links has tables for {', '.join(map(repr, links))}, but the model was fitted without "
@@ -343,9 +368,9 @@ def training_rows(model: Any, problem: Problem, X: Any, links: Mapping[str, Any]
     """
     if getattr(model, "linked_", None) is None:
         return problem
-    tables = links or {}
+    tables = tables_in_memory(model.links, X, links or {})
     search = LinkSearch(
-        [replace(link, table=tables.get(link.title, link.table)) for link in model.links],
+        links_with_tables(model.links, tables),
         model.as_of,
         X,
         problem.y,
@@ -372,3 +397,16 @@ def keep_used(
         return None
     used = used_columns(parts, n_own + len(linked.names))
     return linked.take(at - n_own for at in used)
+
+
+def with_and_without(
+    make: Callable[..., Any], methods: Sequence[str], links: LinkSearch | None, estimator: Any
+) -> list[Any]:
+    """Return the searches of a table: with its links where it has some, and without.
+
+    An estimator that takes categories is given labels over links too.
+    """
+    linked = [*methods, LABELS] if takes_categories(estimator) else methods
+    found = [] if links is None else [make(methods=list(dict.fromkeys(linked)), links=links)]
+    flat = [method for method in methods if not METHODS[method].needs_links]
+    return [*found, make(methods=flat)] if flat else found

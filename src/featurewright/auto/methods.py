@@ -8,7 +8,7 @@ is a function that fits something on training rows and returns a `Constructed`, 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -53,11 +53,10 @@ from featurewright.recursive import RecursiveSelectiveTransformer
 from featurewright.tables import EncodedTable, Schema, learn_schema
 
 MAX_FORMULAS = 200  # of one method, that are selected from
-FORMULAS = "formulas"
+FORMULAS = "formulas"  # no method: the best formulas of several, in one order
 LINKS = "links"  # the method that gives columns over links as they are
 LABELS = "labels"  # the method that gives labels over links to estimators that take categories
-ADDITIVE = "additive"  # how the formulas of a short sum are called
-"""Name of what is not a method: the best formulas of several methods, in one order."""
+ADDITIVE = "additive"  # no method: the formulas of a short sum
 
 _FORMULA_SIZES = (10, 50)
 _MAX_NODE_BUDGET = 300  # candidates of a node
@@ -120,6 +119,9 @@ class Task:
         Whether formulas may have learned numbers inside.
     takes_categories : bool
         Whether the estimator takes columns of codes as categories.
+    corrects : estimator or None
+        Formulas explain what this estimator leaves unexplained in rows that it has not learned
+        from; None for those that explain the target.
     """
 
     kind: str
@@ -129,6 +131,7 @@ class Task:
     adds_up: bool = True
     takes_numbers: bool = True
     takes_categories: bool = False
+    corrects: Any = None
 
     def pick(self, classifier: Any, regressor: Any) -> Any:
         """Return the class of estimator for the target."""
@@ -745,7 +748,10 @@ def _named_methods(methods: Any) -> list[str]:
         return readable(usual) if methods == "readable" else [methods]
     if not isinstance(methods, Iterable):
         raise ValueError(f"methods={methods!r} must be a name or a list of names.")
-    return list(dict.fromkeys(one_of("methods", name, tuple(METHODS)) for name in methods))
+    named = dict.fromkeys(one_of("methods", name, tuple(METHODS)) for name in methods)
+    if isinstance(methods, Set):  # whose order differs from process to process
+        return [name for name in METHODS if name in named]
+    return list(named)
 
 
 def may_join(method: str, others: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 _MIN_STAGE_ROWS = 500
 _STAGE_GROWTH = 4  # factor by which the rows grow from stage to stage
 _COLUMNS_AT_ONCE = 20  # up to this many columns, rows alone count
+_BOOSTING_FOLDS = 5
 _SCORES_AT_ONCE = 3  # up to this many scores of a row (one for each class), rows alone count
 
 
@@ -77,6 +78,14 @@ class Effort:
     checks_others: bool
     link_budget: int
     n_link_columns: int
+
+    def folds_for(self, *, boosting: bool) -> int:
+        """Return the number of folds: boosting gains little, which few folds do not prove."""
+        return max(self.n_folds, _BOOSTING_FOLDS) if boosting else self.n_folds
+
+    def sizes_for(self, *, boosting: bool) -> tuple[int, ...]:
+        """Return the numbers of formulas to try: every second one for boosting, which is slow."""
+        return self.front_sizes[::2] if boosting else self.front_sizes
 
 
 EFFORTS = {

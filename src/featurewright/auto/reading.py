@@ -22,6 +22,7 @@ from featurewright.tables import (
     Schema,
     apply_table,
     check_label,
+    check_names,
     encode,
     fit_table,
     learn_schema,
@@ -162,7 +163,7 @@ class TableReader:
             schema = _numbers_only(self) if self.whole is None else self.whole
             matrix = apply_table(estimator, schema, X, dtype=np.float64)
             return EncodedTable(_take(matrix, self.places), self.schema)
-        validate_data(estimator, X, reset=False, skip_check_array=True)
+        check_names(estimator, X)
         plain = _read_plain(frame, self.places, self.plain, self.numbers)
         _warn_of_unseen(frame, self.places, self.plain, plain)
         seconds = {

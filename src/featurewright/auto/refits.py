@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,14 +22,21 @@ from featurewright.auto.estimators import (
 from featurewright.auto.links import LinkedColumns, training_rows
 from featurewright.auto.methods import ADDITIVE, Task
 from featurewright.auto.originals import Originals, OutputColumn, short_names, unique_names
-from featurewright.auto.parts import KINDS, Part, category_places, learn_part, rate_formulas
+from featurewright.auto.parts import (
+    KINDS,
+    Part,
+    category_places,
+    compute_columns,
+    learn_part,
+    rate_formulas,
+)
 from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader
 from featurewright.auto.targets import read_target
 from featurewright.auto.workspace import Problem
 from featurewright.estimators.parameters import whole_number
 from featurewright.expressions import Feature
-from featurewright.tables import check_weights
+from featurewright.tables import EncodedTable, check_weights
 
 _MAX_PROFILED_COLUMNS = 300  # columns of the output that `profile_` describes
 
@@ -166,14 +174,37 @@ class Refits:
                     f"the table is large: pass X and y of the training table to {asked_by}."
                 )
             return kept
-        table = self.reader_.read(self, X)
+        return training_rows(
+            self, self._problem(self.reader_.read(self, X), y, sample_weight), X, links
+        )
+
+    def _problem(self, table: EncodedTable, y: Any, sample_weight: Any) -> Problem:
+        """Return a table with its targets as methods see them."""
         n_rows = len(table.matrix)
         asked = "regression" if self.task_ == "regression" else "classification"
         target = read_target(y, n_rows, self.estimator, asked)
         weights = check_weights(sample_weight, n_rows)
         task = Task(self.task_, 1, self.max_size, self.n_jobs)
-        problem = Problem(table, target.labels, target.codes, weights, task, None)
-        return training_rows(self, problem, X, links)
+        return Problem(table, target.labels, target.codes, weights, task, None)
+
+    def _fit_on(self, table: EncodedTable, y: Any, sample_weight: Any) -> None:
+        """Fit the estimator once more, on training rows whose columns over links are other ones.
+
+        Parameters
+        ----------
+        table : EncodedTable
+            The training rows with their columns over links.
+        y, sample_weight : array-like
+            Their targets and weights.
+        """
+        problem = self._problem(table, y, sample_weight)
+        n_linked = 0 if self.linked_ is None else len(self.linked_.names)
+        self._training = replace(problem, n_linked=n_linked)
+        columns = compute_columns(self.originals_, self.parts_, table, self.n_jobs)
+        shares = [part.undefined(table) for part in self.parts_]
+        undefined = np.concatenate([np.zeros(len(self.originals_.columns)), *shares])
+        with few_threads(self.n_jobs, columns.size):
+            self._fit_model(clone(self.model_), problem, columns, undefined)
 
     def _keep_formulas(self, n_formulas: int, problem: Problem) -> None:
         """Keep the first formulas of the path and nothing else that was constructed."""

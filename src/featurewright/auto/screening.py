@@ -24,7 +24,7 @@ MAX_COLUMNS = 500
 """Columns that a search takes; of more, those that say most by themselves."""
 
 _MAX_ROWS = 1_000  # rows on which columns are compared
-_ROW_SHARE = 3  # one row in so many, where there are few
+_ROW_SHARE = 3  # one in this many rows, where there are few
 _MIN_ROWS = 30  # rows that no fold tests on, from which these alone are taken
 _CELLS_AT_ONCE = 2_000_000
 

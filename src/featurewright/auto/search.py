@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from featurewright.auto.ahead import LookAhead
 from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
+from featurewright.auto.choice import holds
 from featurewright.auto.failures import Attempt, ScoringError
 from featurewright.auto.formulas import is_found, sample_rows
 from featurewright.auto.front import front_points
@@ -27,7 +28,7 @@ from featurewright.auto.methods import (
 from featurewright.auto.outcomes import DONE, Outcome, Reason, Status
 from featurewright.auto.plan import Effort, Stage, make_stages
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
-from featurewright.auto.timing import SAFETY, Clock, Costs
+from featurewright.auto.timing import Clock, Costs
 from featurewright.auto.units import FoldRows, needed_methods
 from featurewright.auto.workspace import Fold, Problem, ValueStore, Workspace
 from featurewright.expressions import Feature
@@ -45,7 +46,6 @@ _MAX_BLOCKS = 3  # methods that are joined
 _N_PARTS = 4  # of the held-out rows, where there was time for one fold only
 _MIN_PART_ROWS = 50
 _N_CHECKED = 2  # candidates that are checked with more rows
-_LATE_SHARE = 0.1  # of the time budget, by which a search may be late
 # Shares of the best mean gain.
 _FAR_BEHIND = 0.3  # below this a method is dropped after two folds
 _TRAILING = 0.1  # by which a method trails the best in every fold, and is dropped
@@ -81,7 +81,9 @@ class Search:
         The time, and its limit where there is one.
     listen : callable
         Called with a dict whenever something was tried: method, stage, seconds, best_method,
-        best_score and baseline.
+        best_score, baseline, and the folds and training rows these are means of.
+    store : ValueStore
+        Where values of constructed columns are kept.
     skips_slow : bool
         Whether methods that are slow for the effort are left out.
     links : LinkSearch or None
@@ -97,8 +99,6 @@ class Search:
         The methods whose formulas are put in one order.
     n_scores : int
         Number of columns of a method with one for each class.
-    store : ValueStore
-        Values of constructed columns.
     stopped_by_time : bool
         Whether something was left out for lack of time.
     """
@@ -116,12 +116,13 @@ class Search:
         effort: Effort,
         clock: Clock,
         listen: Listener,
+        store: ValueStore,
         skips_slow: bool = False,
         links: LinkSearch | None = None,
     ) -> None:
         self.problem, self.estimator, self.scorer = problem, estimator, scorer
         self.seed, self.effort, self.clock, self._listen = seed, effort, clock, listen
-        self.store, self._links = ValueStore(), links
+        self.store, self._links = store, links
         self.folds: list[Fold] = []
         self.joined: tuple[str, ...] = ()
         self.stopped_by_time = False
@@ -145,7 +146,7 @@ class Search:
                 self._alive.append(method)
             else:
                 self._drop(method, Status.SKIPPED, reason)
-        self._costs = Costs(len(problem.y))
+        self._costs = Costs(len(problem.y), clock)
         self._ahead = LookAhead(
             problem,
             lambda: [*self._rows, *self._further],
@@ -180,11 +181,13 @@ class Search:
         self._confirm()
         self._compare_on_parts()
         self._check_with_more_rows()
-        self._report(self.leaderboard.decide()[0].label, "fitting on all rows")
+        self._leave_out_late()
+        first, label = self.leaderboard.n_choosing_folds, self.leaderboard.decide()[0].label
+        self._report(label, "fitting on all rows", first)
 
     def _has_time(self, seconds: float) -> bool:
         """Whether there is time for something and for the last fit; if not, notes that."""
-        if self.clock.left - self._costs.reserve >= SAFETY * seconds:
+        if self._costs.has_time(seconds):
             return True
         self.stopped_by_time = True
         return False
@@ -246,7 +249,7 @@ class Search:
                 self._drop(method, Status.STOPPED, Reason.SCREENED_OUT)
 
     def _open_fold(self) -> bool:
-        """Begin a fold with the original columns; False without one more, or time for it."""
+        """Open a fold and score the original columns; False without one more, or time for it."""
         number = len(self.folds)
         if number and not (self._alive and self._has_time(self._costs.base)):
             return False
@@ -333,7 +336,7 @@ class Search:
         found: dict[Candidate, HeldOutScore] = {}
         with Attempt(f"The method {method!r}") as attempt:
             is_known = fold.space.knows(method, sizes)
-            blocks = fold.space.construct(METHODS[method], sizes, self._seconds())
+            blocks = fold.space.construct(METHODS[method], sizes, self._costs.limit(method))
             took = fold.space.seconds if is_known else self.clock.now() - started
             self._costs.record_construction(method, fold, took)
             record.seconds += took if is_known else 0.0
@@ -351,7 +354,8 @@ class Search:
         found: dict[Candidate, HeldOutScore] = {}
         known: dict[int, HeldOutScore] = {}
         # Where time is short, the best so far must not be the one left out.
-        candidates = sorted(map(_alone, blocks), key=self._known_gain, reverse=True)
+        alone = [Candidate((block,)) for block in blocks]
+        candidates = sorted(alone, key=self._known_gain, reverse=True)
         for candidate in candidates:
             (block,) = candidate.blocks
             # Where there are fewer columns than asked for, two sizes are one candidate.
@@ -364,12 +368,6 @@ class Search:
             found[candidate] = known[width]
         return found
 
-    def _seconds(self) -> float | None:
-        """Return the seconds after which a method stops growing trees; None without a limit."""
-        if not np.isfinite(self.clock.budget):
-            return None
-        return max(0.05, 0.5 * (self.clock.left - self._costs.reserve))
-
     def _score(self, candidate: Candidate, fold: Fold) -> HeldOutScore:
         """Score a candidate on a fold, and record what that took."""
         score = fold.score(candidate, self.estimator, self.scorer)
@@ -379,7 +377,8 @@ class Search:
     def _sizes(self, method: str) -> list[int]:
         """Return the numbers of columns to try: fewer where rows are few, or very many."""
         n_rows = len(self.problem.y)
-        sizes = self.effort.front_sizes if method == FORMULAS else METHODS[method].sizes
+        front = self.effort.sizes_for(boosting=self.problem.task.corrects is not None)
+        sizes = front if method == FORMULAS else METHODS[method].sizes
         if not sizes:
             return [min(self.n_scores, self.problem.limit or self.n_scores)]
         if has_formulas(method):
@@ -429,11 +428,14 @@ class Search:
         """Put the formulas of the methods that were run into one order."""
         return space.join(self._joined_label, self.joined, sizes)
 
-    def construct(self, space: Workspace, candidates: Iterable[Candidate]) -> None:
-        """Construct all columns that some candidates need, with their names."""
+    def construct(
+        self, space: Workspace, candidates: Sequence[Candidate], *, is_last: bool = False
+    ) -> None:
+        """Construct all columns that candidates need; in the end, those of the first for sure."""
         methods, order_sizes = needed_methods(candidates, self.joined)
         for method, sizes in methods.items():
-            space.construct(METHODS[method], sizes, self._seconds())
+            limit = self._costs.last_limit(candidates[0]) if is_last else self._costs.limit(method)
+            space.construct(METHODS[method], sizes, limit)
         if order_sizes:
             self._join(space, order_sizes)
 
@@ -474,7 +476,7 @@ class Search:
         able = [method for method in self._alive if method not in self.joined]
         leader = max((self._promise(method) for method in self._alive), default=0.0)
         for method in able:
-            if number >= 1 and self._loses_everywhere(method):
+            if number >= 1 and self.leaderboard.loses_everywhere(method):
                 self._drop(method, Status.STOPPED, Reason.WORSE)
             elif number >= 1 and self._promise(method) < _FAR_BEHIND * leader:
                 self._drop(method, Status.STOPPED, Reason.FAR_BEHIND)
@@ -502,12 +504,6 @@ class Search:
             if behind:
                 self._drop(method, Status.STOPPED, Reason.FAR_BEHIND)
 
-    def _loses_everywhere(self, method: str) -> bool:
-        """Whether every candidate of a method loses in every fold."""
-        board = self.leaderboard
-        candidates = [c for c in board.records[method].candidates if board.n_scores(c) >= 2]
-        return bool(candidates) and all(np.all(board.gains(c) < 0) for c in candidates)
-
     def _drop(self, method: str, status: Status, reason: Reason) -> None:
         """Try a method no more."""
         self._drop_with(method, Outcome(status, reason))
@@ -531,12 +527,12 @@ class Search:
             return self.leaderboard.mean_gain(candidate)
         return 0.0
 
-    def _report(self, method: str, stage: str) -> None:
-        """Report to the listener what was tried and the best so far."""
-        best = self.leaderboard.best(self.leaderboard.finished())
-        if best is not None:
-            self._costs.expect(best)
-        self._listen(self.leaderboard.event(method, stage, self.clock.spent))
+    def _report(self, method: str, stage: str, first: int = 0) -> None:
+        """Report to the listener what was tried and the best so far, in folds from a first on."""
+        board = self.leaderboard
+        ranked = sorted(board.finished(), key=board.mean_gain, reverse=True)
+        self._costs.expect(ranked, self.joined)
+        self._listen(board.event(method, stage, self.clock.spent, self._n_fold_rows, first))
 
     # What was found ------------------------------------------------------------------------------
 
@@ -559,7 +555,9 @@ class Search:
         if not self.joined or self.stopped_by_time:
             return []
         most = max(self._sizes(FORMULAS))
-        return [Candidate((Block(self._joined_label, Order.JOINT, most),))]
+        path = Candidate((Block(self._joined_label, Order.JOINT, most),))
+        self.stopped_by_time = not self._costs.affords(path)
+        return [] if self.stopped_by_time else [path]
 
     def stability(self, features: Sequence[Feature], table: EncodedTable) -> NDArray[np.float64]:
         """Return for each formula the share of folds in which it was found.
@@ -679,7 +677,7 @@ class Search:
             for candidate, score in zip(finalists, scores, strict=True):
                 board.add(candidate.label, candidate, number, score)
             board.records[label].seconds += self.clock.now() - started
-            self._report(label, f"further fold {number + 1 - n_first}")
+            self._report(label, f"further fold {number + 1 - n_first}", n_first)
         if board.n_folds >= n_first + 2:
             board.n_choosing_folds = n_first
 
@@ -737,8 +735,8 @@ class Search:
         fold = self.folds[0]
         if len(fold.held_out.y) < _N_PARTS * _MIN_PART_ROWS:
             return
-        self._costs.expect(best)
-        if not self._can_be_kept(best):
+        fits = sum(self._costs.fit_seconds(c, fold) for c in (best, ORIGINAL))
+        if not self._costs.affords(best, fits - self._costs.base):
             return
         with Attempt(f"The comparison of {best.label!r} on parts of a fold") as attempt:
             ours, base = (
@@ -748,14 +746,14 @@ class Search:
         if not attempt.error:
             board.part_gains = best, np.subtract(ours, base)
 
-    def _can_be_kept(self, candidate: Candidate) -> bool:
-        """Whether there is time to compare a candidate on parts and to fit it on all rows."""
-        if not np.isfinite(self.clock.budget):
-            return True
-        costs, first = self._costs, self.folds[0]
-        comparing = costs.fit_seconds(candidate, first) + costs.fit_seconds(ORIGINAL, first)
-        late = _LATE_SHARE * self.clock.budget + costs.base
-        return comparing + costs.reserve <= self.clock.left + late
+    def _leave_out_late(self) -> None:
+        """Choose nothing for which there is no time to compute its columns of all rows."""
+        board = self.leaderboard
+        while (found := board.decide()[0]) != ORIGINAL and not self._costs.affords(found):
+            self.stopped_by_time = True
+            board.disproved.add(found)
+            board.part_gains = None
+            board.records[found.label].outcome = Outcome(Status.STOPPED, Reason.NO_TIME)
 
     def _check_with_more_rows(self) -> None:
         """Check whether a candidate that was found on some of the rows helps with more too.
@@ -769,8 +767,8 @@ class Search:
             candidate, _ = board.decide()
             if candidate == ORIGINAL or n_rows <= self._n_fold_rows:
                 return
-            gains = self._gains_with_more_rows(candidate, n_rows)
-            if not gains or np.mean(gains) > 0.0:
+            gains = np.array(self._gains_with_more_rows(candidate, n_rows))
+            if not len(gains) or holds(gains, board.test_share, self.effort.n_check_folds):
                 return
             board.disproved.add(candidate)
             outcome = Outcome(Status.STOPPED, Reason.NO_BETTER_ON_ALL_ROWS)
@@ -778,22 +776,26 @@ class Search:
         board.disproved.update(board.finished())
 
     def _gains_with_more_rows(self, candidate: Candidate, n_rows: int) -> list[float]:
-        """Return the gains of a candidate on the largest folds; none where there is no time."""
+        """Return the gains of a candidate on the largest folds; none where there is no time.
+
+        Without such folds, boosting has all, with the columns as they were found.
+        """
         gains: list[float] = []
+        n_folds, finds = self.effort.n_check_folds, self.effort.n_check_folds > 0
+        if not finds and self.problem.task.corrects is not None:
+            n_folds = min(self._n_folds, len(self.folds))
         by_rows = sorted(range(self._n_folds), key=lambda number: -len(self._rows[number][0]))
-        for number in by_rows[: self.effort.n_check_folds]:
+        for number in by_rows[:n_folds] if finds else range(n_folds):
             if not self._has_time(self._costs.reserve):
                 break
             with Attempt(f"The check of {candidate.label!r} with more rows") as attempt:
                 fold, base = self._make_fold(number, n_rows)
-                self.construct(fold.space, [candidate])
+                if finds:
+                    self.construct(fold.space, [candidate])
+                else:
+                    fold.space.take_columns(self.folds[number].space)
                 found = fold.score(candidate, self.estimator, self.scorer)
                 gains.append(found.evidence - base.evidence)
             if attempt.error:
                 break
         return gains
-
-
-def _alone(block: Block) -> Candidate:
-    """Return the candidate of one block."""
-    return Candidate((block,))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from featurewright.auto.score_text import Score
 from featurewright.expressions.text import printable, shorten
 
 N_FORMULAS = 10
@@ -97,6 +98,30 @@ def inspection_blocks(
     yield from feature_blocks(summary, most, python=python)
     yield from front_blocks(summary, python=python)
     yield from refused_blocks(summary)
+
+
+def told(event: dict[str, Any]) -> str:
+    """Return what a search says of its progress: what was tried, and what is best so far.
+
+    Scores on the way are of the folds so far, at first on few rows. Those at the end are those of
+    the verdict.
+    """
+    best, score = event["best_method"], Score(event["scoring"])
+    before, after = score.text(event["baseline"]), score.text(event["best_score"])
+    n_folds = event["n_folds"]
+    folds = f"mean{'s' * (n_folds != 1)} of {n_folds} fold{'s' * (n_folds != 1)}"
+    if event["stage"] == "done":
+        if best == "original":
+            return "finished; chosen: the original columns"
+        return (
+            f"finished; chosen: {best}, {score.name} {after}, original {before} ({folds}, "
+            "corrected for choosing)"
+        )
+    on = f"{folds} with up to {event['n_rows']:,} training rows"
+    tried = f"{event['method']}, {event['stage']}"
+    if best == "original":
+        return f"{tried}; nothing better yet than the original columns ({before}; {on})"
+    return f"{tried}; best so far: {best} {after}, original {before} ({on})"
 
 
 def target_line(summary: dict[str, Any], *, python: bool = False) -> str:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from featurewright.auto.candidates import ORIGINAL, Block, Candidate
-from featurewright.auto.methods import METHODS
+from featurewright.auto.methods import METHODS, order_name
+from featurewright.auto.units import needed_methods
 from featurewright.auto.workspace import Fold
 
-SAFETY = 1.3  # factor on expected seconds: some things take longer than expected
+_SAFETY = 1.3  # factor on expected seconds: some things take longer than expected
 _MARGIN = 1.2  # factor on the seconds that are kept for the last fit
-_CONSTRUCTION_GROWTH = 0.8  # power of the rows: large nodes are searched on samples of their rows
-_MIN_FIT_GROWTH, _MAX_FIT_GROWTH = 0.3, 1.0  # powers of the rows
+# Power of the rows where nothing is known: large nodes are searched on samples of their rows.
+_CONSTRUCTION_GROWTH = 0.8
+_MIN_ROW_RATIO = 1.5  # of two folds, from which that power is learned
+_MAX_RESERVE = 0.4  # of the budget that is kept for the last fit
+_LATE_SHARE = 0.1  # of the budget, by which a search may be late
+_FIRST_SHARE = 0.5  # of the seconds left, which a method may take that was not timed yet
+_MIN_SECONDS = 0.05
 
 
 class Clock:
@@ -74,6 +80,8 @@ class Costs:
     ----------
     n_rows : int
         Rows of the last fit.
+    clock : Clock
+        The time.
 
     Attributes
     ----------
@@ -81,27 +89,17 @@ class Costs:
         Seconds that the last fold took with the original columns.
     """
 
-    def __init__(self, n_rows: int) -> None:
-        self._n_all_rows = n_rows
+    def __init__(self, n_rows: int, clock: Clock) -> None:
+        self._n_all_rows, self._clock = n_rows, clock
         self._n_fold_rows = 1
         self.base = 0.0
         self._n_base_columns = 1
-        self._constructions: dict[str, tuple[float, int]] = {}
+        self._constructions: dict[str, dict[int, float]] = {}  # by method, then by rows
         self._fits: dict[Candidate, _FitTime] = {}
         self._expected = ORIGINAL
-        self._fit_growth = 1.0  # seconds of a fit grow with the rows to this power
+        self._joined: tuple[str, ...] = ()
 
-    def learn_growth(self, small: Fold, large: Fold) -> None:
-        """Learn how the time of fits grows with the rows, from two folds."""
-        few, many = small.n_rows, large.n_rows
-        fast, slow = small.base_fit_seconds, large.base_fit_seconds
-        if many > few and slow > 0 and fast > 0:
-            power = np.log(slow / fast) / np.log(many / few)
-            self._fit_growth = float(np.clip(power, _MIN_FIT_GROWTH, _MAX_FIT_GROWTH))
-
-    def _growth(self, n_rows: int, n_before: int) -> float:
-        """Return the factor by which a fit on other rows takes longer."""
-        return float((n_rows / n_before) ** self._fit_growth)
+    # What was seen ------------------------------------------------------------------------------
 
     def record_base(self, fold: Fold) -> None:
         """Record what a fold with the original columns took; it is the one seen last."""
@@ -111,11 +109,26 @@ class Costs:
 
     def record_construction(self, method: str, fold: Fold, seconds: float) -> None:
         """Record what constructing took."""
-        self._constructions[method] = seconds, fold.n_rows
+        self._constructions.setdefault(method, {})[fold.n_rows] = seconds
 
     def record_fit(self, candidate: Candidate, fold: Fold) -> None:
         """Record what the last fit and its score took."""
         self._fits[candidate] = _FitTime(fold.fit_seconds, fold.score_seconds, fold.n_rows)
+
+    # What is expected ---------------------------------------------------------------------------
+
+    def _construction(self, method: str, n_rows: int) -> float:
+        """Return the expected seconds of constructing from some rows; 0 where nothing is known."""
+        known = self._constructions.get(method)
+        if not known:
+            return 0.0
+        few, many = min(known), max(known)
+        growth = _CONSTRUCTION_GROWTH
+        if many >= _MIN_ROW_RATIO * few and min(known.values()) > 0.0:
+            power = np.log(known[many] / known[few]) / np.log(many / few)
+            growth = float(np.clip(power, 0.0, 1.0))
+        most = METHODS[method].max_rows if method in METHODS else n_rows
+        return known[many] * float(min(n_rows, most) / min(many, most)) ** growth
 
     def method_seconds(self, method: str, n_fits: int) -> float:
         """Return the expected seconds of a method on a fold; 0 where nothing is known.
@@ -124,18 +137,18 @@ class Costs:
         """
         if method not in self._constructions:
             return 0.0
-        seconds, rows = self._constructions[method]
         fits = sorted(
-            took.fit_and_score * self._growth(self._n_fold_rows, took.n_rows)
+            took.fit_and_score * self._n_fold_rows / took.n_rows
             for candidate, took in self._fits.items()
             if candidate.methods == (method,)
         )
-        return seconds * self._n_fold_rows / rows + sum(fits[max(0, len(fits) - n_fits) :])
+        constructing = self._construction(method, self._n_fold_rows)
+        return constructing + sum(fits[max(0, len(fits) - n_fits) :])
 
     def next_fit(self, block: Block, fold: Fold) -> float:
         """Return the expected seconds of a fit, from the widest one of the same method so far."""
         own = [
-            (candidate.n_columns, took.fit_and_score * self._growth(fold.n_rows, took.n_rows))
+            (candidate.n_columns, took.fit_and_score * fold.n_rows / took.n_rows)
             for candidate, took in self._fits.items()
             if candidate.methods == (block.method,)
         ]
@@ -148,7 +161,7 @@ class Costs:
     def fit_seconds(self, candidate: Candidate, fold: Fold) -> float:
         """Return the expected seconds of a fit with columns of several methods."""
         known = [
-            (other.n_columns, took.fit_and_score * self._growth(fold.n_rows, took.n_rows))
+            (other.n_columns, took.fit_and_score * fold.n_rows / took.n_rows)
             for other, took in self._fits.items()
             if other.blocks and set(other.methods) <= set(candidate.methods)
         ]
@@ -157,24 +170,62 @@ class Costs:
         columns, seconds = max(known)
         return seconds * max(1.0, candidate.n_columns / max(1, columns))
 
-    def expect(self, candidate: Candidate) -> None:
-        """Expect that this candidate is the one fitted on all rows at the end."""
-        self._expected = candidate
+    def expect(self, candidates: Iterable[Candidate], joined: Sequence[str]) -> None:
+        """Expect that the first candidate for which time suffices is the one fitted at the end.
+
+        Parameters
+        ----------
+        candidates : iterable of Candidate
+            The best one first.
+        joined : sequence of str
+            The methods whose formulas are in one order.
+        """
+        most = _MAX_RESERVE * self._clock.budget
+        self._joined = tuple(joined)
+        affordable = (one for one in candidates if self._last_seconds(one) <= most)
+        self._expected = next(affordable, ORIGINAL)
+
+    def _last_seconds(self, candidate: Candidate) -> float:
+        """Return the seconds to be kept for a candidate's columns of all rows, and a fit."""
+        methods, order_sizes = needed_methods([candidate], self._joined)
+        names = [*methods, *([order_name(self._joined)] if order_sizes else [])]
+        total = sum(self._construction(name, self._n_all_rows) for name in names)
+        return self._last_fit(candidate) + _MARGIN * total
+
+    def _last_fit(self, candidate: Candidate) -> float:
+        """Return the seconds to be kept for a fit on all rows, which cannot be cut short."""
+        known = candidate if candidate in self._fits else ORIGINAL
+        took = self._fits.get(known, _FitTime(0.0, 0.0, 1))
+        return _MARGIN * took.fit * self._n_all_rows / took.n_rows
 
     @property
     def reserve(self) -> float:
         """Seconds to be kept for constructing and fitting on all rows."""
-        total = 0.0
-        for method in self._expected.methods:
-            seconds, rows = self._constructions.get(method, (0.0, 1))
-            most = METHODS[method].max_rows if method in METHODS else self._n_all_rows
-            many, few = min(self._n_all_rows, most), min(rows, most)
-            total += seconds * (many / few) ** _CONSTRUCTION_GROWTH
-        return self.fit_reserve + _MARGIN * total
+        return self._last_seconds(self._expected)
 
-    @property
-    def fit_reserve(self) -> float:
-        """Seconds to be kept for fitting on all rows, which cannot be cut short."""
-        known = self._expected if self._expected in self._fits else ORIGINAL
-        took = self._fits.get(known, _FitTime(0.0, 0.0, 1))
-        return _MARGIN * took.fit * self._growth(self._n_all_rows, took.n_rows)
+    # What there is time for ---------------------------------------------------------------------
+
+    def has_time(self, seconds: float) -> bool:
+        """Whether there is time for something, and for the last fit."""
+        return self._clock.left - self.reserve >= _SAFETY * seconds
+
+    def affords(self, candidate: Candidate, seconds: float = 0.0) -> bool:
+        """Whether a candidate can be fitted in the end, with something else before."""
+        if not np.isfinite(self._clock.budget):
+            return True
+        late = _LATE_SHARE * self._clock.budget
+        return seconds + self._last_seconds(candidate) <= self._clock.left + late
+
+    def limit(self, method: str) -> float | None:
+        """Return the seconds after which a method stops growing trees; None without a limit."""
+        if not np.isfinite(self._clock.budget):
+            return None
+        share = 1.0 if method in self._constructions else _FIRST_SHARE
+        return max(_MIN_SECONDS, share * (self._clock.left - self.reserve))
+
+    def last_limit(self, candidate: Candidate) -> float | None:
+        """Return the same for the columns of all rows: what the last fit leaves."""
+        if not np.isfinite(self._clock.budget):
+            return None
+        late = _LATE_SHARE * self._clock.budget
+        return max(_MIN_SECONDS, self._clock.left + late - self._last_fit(candidate))

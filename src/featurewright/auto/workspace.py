@@ -22,6 +22,7 @@ from featurewright.auto.originals import Originals, learn_originals
 from featurewright.auto.parts import KINDS, Part, category_places, learn_values, rate_formulas
 from featurewright.auto.plan import Effort
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
+from featurewright.auto.unexplained import unexplained
 from featurewright.estimators.selection import by_residual, distinct, indicator_target
 from featurewright.tables import EncodedTable, Schema
 
@@ -263,8 +264,6 @@ class Workspace:
     ----------
     originals : Originals
         How the original columns become numbers.
-    base : ndarray of shape (n_rows, n_columns)
-        The original columns as numbers.
     seconds : float
         What the last construction took.
     """
@@ -272,11 +271,22 @@ class Workspace:
     def __init__(self, problem: Problem, seed: int, store: ValueStore, effort: Effort) -> None:
         self.problem, self.seed, self.store, self.effort = problem, seed, store, effort
         self.originals: Originals = problem.originals(None)
-        self.base = self.originals.compute(np.asarray(problem.own.matrix, np.float64))
+        self._base: Matrix | None = None
         self._pools: dict[str, Pool] = {}
         self._found: dict[tuple[Any, ...], Found] = {}
         self._with_codes: Originals | None = None
+        self._unexplained: Matrix | None = None
+        self._fitting = Lock()  # methods that run side by side wait for the same fits
         self.seconds = 0.0
+
+    @property
+    def base(self) -> Matrix:
+        """The original columns as numbers, computed when they are needed."""
+        found = self._base
+        if found is None:
+            matrix = np.asarray(self.problem.own.matrix, np.float64)
+            found = self._base = self.originals.compute(matrix)
+        return found
 
     def originals_for(self, estimator: Any) -> Originals:
         """Return the original columns for an estimator, as learned from the training rows."""
@@ -285,6 +295,35 @@ class Workspace:
         if self._with_codes is None:
             self._with_codes = self.problem.originals(estimator)
         return self._with_codes
+
+    def aim(self) -> Matrix:
+        """Return what formulas are to explain: the target, or what boosting leaves of it."""
+        problem = self.problem
+        if problem.task.corrects is None:
+            return problem.target
+        with self._fitting:
+            if self._unexplained is None:
+                self._unexplained = self._left_by(problem.task.corrects)
+            return self._unexplained
+
+    def _left_by(self, estimator: Any) -> Matrix:
+        """Return what an estimator leaves unexplained out of fold, given the original columns."""
+        problem, originals = self.problem, self.originals_for(estimator)
+        columns = originals.compute(np.asarray(problem.own.matrix, np.float64))
+        try:
+            return unexplained(
+                estimator,
+                columns,
+                problem.y,
+                problem.task.kind,
+                weights=problem.weights,
+                categories=tuple(originals.categories),
+                seed=self.seed,
+            )
+        except Exception as error:
+            raise EstimatorError(
+                f"the estimator failed with some of the rows: {type(error).__name__}: {error}"
+            ) from error
 
     def construct(
         self, method: Method, sizes: Sequence[int], seconds: float | None = None
@@ -328,6 +367,12 @@ class Workspace:
         self.seconds = found.seconds
         return found.blocks
 
+    def take_columns(self, other: Workspace) -> None:
+        """Take over the columns that were found in other rows, to be computed for these."""
+        for name, (found, order) in other._pools.items():
+            values = MethodValues(found.part, self.problem.table, self.store)
+            self._pools[name] = Pool(values, order)
+
     def knows(self, method: str, sizes: Sequence[int]) -> bool:
         """Whether a method was run before it was asked for."""
         return (method, (), tuple(sizes)) in self._found
@@ -352,13 +397,18 @@ class Workspace:
         if rows is not None and method.keeps_all_rows:
             sample, weights = problem, np.zeros(len(problem.y))
             weights[rows] = 1.0
+        task, codes = replace(problem.task, n_jobs=n_jobs), sample.codes
+        if method.readable and task.corrects is not None:
+            rest = self.aim() if rows is None else self.aim()[rows]
+            codes = rest[:, 0] if rest.shape[1] == 1 else rest
+            task = replace(task, kind="regression", n_outputs=rest.shape[1])
         part, values = method.construct(
             Request(
                 method.name,
                 sample.table,
-                sample.codes,
+                codes,
                 weights,
-                replace(problem.task, n_jobs=n_jobs),
+                task,
                 self.seed,
                 seconds,
                 self.effort.scale,
@@ -371,7 +421,7 @@ class Workspace:
         if method.readable and sizes:
             values = train.all_columns(values if sample is problem else None)
             fresh = distinct(self.base, values)
-            ranked = by_residual(self.base, values[:, fresh], problem.target, max(sizes))
+            ranked = by_residual(self.base, values[:, fresh], self.aim(), max(sizes))
             order, places = Order.RESIDUAL, fresh[ranked]
         elif not method.readable:
             values = train.all_columns(values if sample is problem else None)
@@ -389,7 +439,7 @@ class Workspace:
             [feature for part in parts for feature in part.features[:MAX_FORMULAS]],
             problem.table,
             self.base,
-            problem.target,
+            self.aim(),
             weights=problem.weights,
             wanted=max(sizes),
             max_size=problem.task.max_size,
@@ -398,6 +448,7 @@ class Workspace:
             n_rows=self.effort.polish_rows,
             takes_sums=not problem.task.adds_up,
             takes_numbers=problem.task.takes_numbers,
+            for_trees=problem.task.corrects is not None,
         )
         part, values = learn_values(name, "formula", problem.table, features=features)
         train = MethodValues(part, problem.table, self.store)
@@ -520,6 +571,11 @@ class Fold:
     def n_rows(self) -> int:
         """Number of training rows."""
         return len(self.space.problem.y)
+
+    def release(self) -> None:
+        """Give up what can be computed again, while the fold is not in use."""
+        self.space._base = None
+        self._held_out_base.clear()
 
     def score_originals(
         self, estimator: Any, scorer: HeldOutScorer, started: float

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shlex
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -140,7 +141,9 @@ def _check_names(
     for name in (*targets, *drop, *named, *keys):
         if name not in frame.columns:
             raise UserError(f"There is no column {name!r}: {did_you_mean(name, frame.columns)}")
-    for name in targets:
+    for name, times in Counter(targets).items():
+        if times > 1:
+            raise UserError(f"--target names {name!r} {times} times: name each target once.")
         if name in drop or name in named or name in keys:
             raise UserError(f"Column {name!r} cannot be the target and something else too.")
     for name in keys:
@@ -192,7 +195,7 @@ def _dates_of(series: pl.Series) -> Any:
 def notices_of_time(
     frame: pl.DataFrame, training: TrainingTable, order: str | None
 ) -> Iterator[str]:
-    """Say how rows are put in order, or that they could be."""
+    """Yield sentences about the order in time of the rows: how it is known, or could be."""
     if order is not None:
         if frame[order].dtype == pl.String and _dates_of(frame[order]) is None:
             yield (
@@ -288,6 +291,8 @@ def watching(console: Console, seconds: float | None, *, quiet: bool) -> Iterato
             warnings.simplefilter("ignore")
             yield lambda event: None
         return
+    from featurewright.auto.text import told
+
     with _notices(console), warnings.catch_warnings():
         # What went wrong with a method is among the results.
         warnings.simplefilter("ignore")
@@ -307,6 +312,8 @@ _LAST_STAGES = ("fitting on all rows", "done")
 
 def _line_by_line(console: Console) -> Listener:
     """Print a line for each fold and whenever something better was found."""
+    from featurewright.auto.text import told
+
     best = ""
 
     def listen(event: dict[str, Any]) -> None:
@@ -318,19 +325,6 @@ def _line_by_line(console: Console) -> Listener:
         best = event["best_method"]
 
     return listen
-
-
-def told(event: dict[str, Any]) -> str:
-    """Say what was tried and what is best so far."""
-    best, baseline = event["best_method"], f"{event['baseline']:.3f}"
-    if event["stage"] == "done":
-        return f"finished; chosen: {'the original columns' if best == 'original' else best}"
-    found = (
-        f"nothing better yet than the original columns ({baseline})"
-        if best == "original"
-        else f"best so far: {best} {event['best_score']:.3f}, original {baseline}"
-    )
-    return f"{event['method']}, {event['stage']}; {found}"
 
 
 @contextmanager
@@ -347,7 +341,7 @@ def _notices(console: Console) -> Iterator[None]:
 
 @contextmanager
 def _handled(handler: logging.Handler) -> Iterator[None]:
-    """Let a handler have what the package logs."""
+    """Send what the package logs to a handler."""
     logger = logging.getLogger("featurewright")
     logger.addHandler(handler)
     try:

@@ -88,7 +88,7 @@ def apply_to_parts(
     task = PartTask(model.resolve(), how, probabilities)
     units = [(part.resolve(), (out / part.name).resolve()) for part in parts]
     if scheduler is not None:
-        from featurewright.distributed.parts import compute_parts
+        from featurewright.distributed.units import compute_parts
 
         return sum(compute_parts(scheduler, apply_to_part, task, units, on_done=on_done))
     rows = 0
@@ -163,7 +163,7 @@ class Parts(Source):
 
 
 def tell_parts(source: Source, console: Console) -> None:
-    """Say how many parts a table has."""
+    """Print the number of parts of a table."""
     from featurewright.cli import display
 
     if isinstance(source, Parts):

@@ -129,6 +129,10 @@ def _numbers(series: pl.Series, delimiter: str) -> pl.Series | None:
 def kinds_of(model: Any) -> dict[str, Kind]:
     """Return what each column held that a model was fitted on."""
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    if not hasattr(model, "n_features_in_"):
+        raise UserError(
+            f"The {type(model).__name__} in the file is not fitted: fit it before it is saved."
+        )
     if not names:
         raise UserError(
             "The model was fitted on a table without column names, so a file cannot be matched "
@@ -216,7 +220,7 @@ def _kept(series: pl.Series, kind: Kind, nulls: list[str], delimiter: str) -> pl
 
 
 def _refuse(name: str, wrong: pl.Series, expected: str) -> None:
-    """Say which value is not what the fit saw."""
+    """Refuse values of another kind than the fit saw, by the first of them."""
     wrong = wrong.drop_nulls()
     if not wrong.is_empty():
         raise UserError(

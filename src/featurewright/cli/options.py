@@ -184,7 +184,7 @@ def error_console() -> Console:
 
 
 def tell_encoding(source: Source, console: Console) -> None:
-    """Say that a file was not UTF-8 and what was done."""
+    """Warn of a file that is not UTF-8, and print how it was read."""
     from featurewright.cli.display import say
 
     if source.recoded:

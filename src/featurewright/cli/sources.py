@@ -28,6 +28,7 @@ from featurewright.cli.streams import (
     sniff_delimiter,
     text_rows,
     unpacking,
+    without_blank_lines,
 )
 from featurewright.tables import check_label
 
@@ -217,6 +218,8 @@ class Source:
         """Cut rows into cells of text without surrounding space."""
         if not data.strip(b"\r\n"):
             return
+        if len(names) > 1:
+            data = without_blank_lines(data)
         # Under numbered names every block has the same columns, whatever its first row looks like.
         numbers = self.delimiter.join(map(str, range(len(names))))
         frame = pl.read_csv(
@@ -230,7 +233,7 @@ class Source:
         yield frame.with_columns(pl.all().str.strip_chars()) if has_space else frame
 
     def _cause(self, error: Exception) -> str:
-        """Say in a sentence what polars stumbled over."""
+        """Return why polars cannot read the file, as a sentence."""
         lines = str(error).strip().splitlines() or ["unknown reason"]
         if "more fields than defined" in lines[0]:
             return f"{self._long_row()}; look for an unquoted delimiter in it."
@@ -239,7 +242,7 @@ class Source:
         return lines[0].rstrip(".") + "."
 
     def _odd_quotes(self) -> str:
-        """Say which line has a quote that is not closed in it."""
+        """Return the first line with a quote that is not closed in it, as text."""
         with open_bytes(self.path, self.compression) as stream:
             for number, line in enumerate(stream, start=1):
                 if line.count(b'"') % 2:
@@ -247,7 +250,7 @@ class Source:
         return "quotes do not match"
 
     def _long_row(self) -> str:
-        """Say which row has more fields than the first one."""
+        """Return the first row with more fields than the header, as text."""
         with open_bytes(self.path, self.compression) as stream:
             text = codecs.getreader("utf-8")(stream, "replace")
             rows = csv.reader(text, delimiter=self.delimiter)

@@ -8,6 +8,7 @@ import csv
 import gzip
 import io
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ SAMPLE = 64 * 1024
 MAX_ROW = 256 * 1024 * 1024
 """A longer row is taken for a quote that was never closed."""
 
+_BLANK = re.compile(rb"\n(?:\r?\n)+")
 _MAGIC = {
     b"\x1f\x8b": "gz",
     b"BZh": "bz2",
@@ -49,7 +51,7 @@ class _Unpacked(io.RawIOBase):
         self._packed = self._ready = b""
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Whether it can be read: always."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -167,6 +169,19 @@ def _last_row_end(data: bytes, quote: bytes | None) -> int:
         is_open ^= data.count(quote, earlier, end) % 2
         end = earlier
     return end
+
+
+def without_blank_lines(data: bytes) -> bytes:
+    """Return rows without the blank lines between them; those inside quotes stay.
+
+    In a table of several columns they are no rows: many files end with some.
+    """
+    starts_blank = data.startswith((b"\n", b"\r\n"))
+    if not starts_blank and b"\n\n" not in data and b"\n\r\n" not in data:
+        return data
+    parts = data.split(b'"')  # every other part is outside quotes
+    parts[::2] = [_BLANK.sub(b"\n", part) for part in parts[::2]]
+    return b'"'.join(parts).lstrip(b"\r\n")
 
 
 def _utf8_blocks(stream: BinaryIO) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from math import log, sqrt
 from typing import Any, ClassVar, Self
 
@@ -13,9 +14,11 @@ from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from featurewright.constructive.losses import AdaBoostMH, LogLoss, Loss, SquaredError
+from featurewright.constructive.pilot import PILOT_RATE, PILOT_ROUNDS, Rows, choose_leaves
 from featurewright.constructive.rounds import Rounds
 from featurewright.engine.forest import join
-from featurewright.engine.growth import Job
+from featurewright.engine.growth import Job, shares_bins
+from featurewright.engine.histograms import bin_columns
 from featurewright.estimators.base import (
     ConstructiveLearner,
     center_and_scale,
@@ -43,6 +46,7 @@ from featurewright.estimators.parameters import (
     within,
 )
 from featurewright.estimators.progress import compilation_notice, progress
+from featurewright.estimators.publications import cited
 from featurewright.estimators.shared_parameters import (
     CLASS_WEIGHT,
     FITTED,
@@ -71,7 +75,7 @@ _COLUMN_BUDGET, _ROOT_BUDGET = 10, 20
 # to learn from: then many small steps of small trees follow, until no test of the first node gains
 # more than chance would. benchmarks/small_tables.py measures these numbers.
 _EARLY_ROWS = 10_000
-_MANY_ROUNDS, _FEW_ROUNDS = 300, 100
+_NUMBER_ROUNDS, _CLASS_ROUNDS, _FEW_ROUNDS = 600, 300, 100
 _TOTAL_RATE, _LARGEST_RATE = 15.0, 0.1  # the more rounds, the smaller their steps
 _MOST_LEAVES = 31
 
@@ -80,8 +84,9 @@ _MOST_LEAVES = 31
 class FewRows:
     """Defaults for fewer than `_EARLY_ROWS` rows; labels are noisier than numbers."""
 
+    n_rounds: int
     least_leaves: int
-    rows_of_a_leaf: int  # one leaf for so many rows, in all trees of a round together
+    rows_of_a_leaf: int  # rows for each leaf, of all trees of a round together
     leaf_rows: int  # rows on each side of a split
     f_per_log: float  # F to enter over the logarithm of the number of candidates, of very few rows
 
@@ -94,7 +99,8 @@ class FewRows:
         return self.f_per_log * log(n_candidates) * (1.0 - n_rows / _EARLY_ROWS)
 
 
-_CLASSES, _NUMBERS = FewRows(8, 100, 20, 1.8), FewRows(12, 40, 5, 0.35)
+_CLASSES = FewRows(_CLASS_ROUNDS, 8, 100, 20, 1.8)
+_NUMBERS = FewRows(_NUMBER_ROUNDS, 12, 40, 5, 0.35)
 
 BOOSTED = (
     """
@@ -115,9 +121,9 @@ class BoostedTrees(ConstructiveLearner):
         "n_estimators": Parameter(
             'int or "auto"',
             """
-            Most rounds. "auto" is 300 for fewer than 10,000 rows, 100 for more and for
-            "adaboost_mh". With the log loss a round grows one tree for each of three or more
-            classes.
+            Most rounds. "auto" is 300 for fewer than 10,000 rows of classes, 600 of numbers, and
+            100 for more and for "adaboost_mh". With the log loss a round grows one tree for each of
+            three or more classes.
             """,
             whole_or_auto(1),
         ),
@@ -155,8 +161,10 @@ class BoostedTrees(ConstructiveLearner):
             GROWTH["max_leaf_nodes"],
             """
             Most leaves of a tree; the best nodes are split first. By default 31; for fewer than
-            10,000 rows one for 100 rows of classes or 40 of numbers, divided among the trees of a
-            round, but at least 8 for classes and 12 for numbers; no limit for "adaboost_mh".
+            10,000 rows of classes one for 100 rows, divided among the trees of a round, but at
+            least 8; of numbers 8, 16 or 31, whichever errs least on rows held out from 100 rounds,
+            and one for 40 rows, but at least 12, where `n_estimators`, `max_depth` or `max_time`
+            is given; no limit for "adaboost_mh".
             """,
         ),
         "min_samples_leaf": Parameter(
@@ -229,10 +237,11 @@ class BoostedTrees(ConstructiveLearner):
         return _CLASSES if hasattr(self, "class_weight") else _NUMBERS
 
     def _most_rounds(self, n_rows: int) -> int:
-        """Return the most rounds of a table of so many rows."""
+        """Return the most rounds for a number of rows."""
         if not isinstance(self.n_estimators, str):
             return int(self.n_estimators)
-        return _MANY_ROUNDS if self._few_rows(n_rows) else _FEW_ROUNDS
+        few = self._few_rows(n_rows)
+        return few.n_rounds if few else _FEW_ROUNDS
 
     def _step(self, n_rounds: int) -> float:
         """Return the factor of what each tree adds."""
@@ -279,9 +288,8 @@ class BoostedTrees(ConstructiveLearner):
         labels: npt.NDArray[np.int32] | None,
     ) -> Self:
         """Grow the rounds; `make_loss` returns the loss of some of the rows."""
-        plain = "all"
         construction = plan_construction(
-            self, self._schema, operators, plain, budget=self._wanted_budget()
+            self, self._schema, operators, "all", budget=self._wanted_budget()
         )
         if self.max_features is None and not self._votes and self.search is not None:
             # Gradient boosting has few trees to find a plain column by chance.
@@ -289,15 +297,66 @@ class BoostedTrees(ConstructiveLearner):
         self._construction: Construction = construction
         self._seed = self._draw_seed()
         kept, held = self._hold_out(weights, labels)
-        loss, watched = make_loss(kept), None if held is None else make_loss(held)
         n_rows = len(weights)
+        n_rounds = self._most_rounds(n_rows)
+        make = partial(self._make_rounds, matrix, make_loss)
+
+        def loss_of(rows: Rows, others: Rows, n_leaves: int) -> float:
+            pilot = make(rows, others, n_rounds=PILOT_ROUNDS, rate=PILOT_RATE, n_leaves=n_leaves)
+            pilot.run(lambda done: None)
+            return min(pilot.held)
+
+        with (
+            compilation_notice(),
+            progress(n_rounds, "boosting", verbose=self.verbose) as on_done,
+        ):
+            n_leaves = None
+            if self._tries_sizes(n_rows):
+                n_leaves = choose_leaves(kept[weights[kept] > 0], self._seed, loss_of)
+            step = self._step(n_rounds)
+            rounds = make(kept, held, n_rounds=n_rounds, rate=step, n_leaves=n_leaves)
+            rounds.run(on_done)
+        loss = rounds.loss
+        self.n_scores_, self._groups = loss.n_scores, loss.n_groups
+        self._start = loss.start()
+        self.train_score_ = np.array(rounds.train)
+        self.validation_score_ = np.array(rounds.held)
+        self.n_iter_ = len(rounds.trees) // loss.n_groups
+        self.forest_ = join(rounds.trees)
+        self._note_features(matrix, weights)
+        return self
+
+    def _tries_sizes(self, n_rows: int) -> bool:
+        """Whether trees of several sizes are tried first: for few rows of numbers.
+
+        Not where rounds or sizes are asked for, or the time is limited.
+        """
+        asked = (self.max_leaf_nodes, self.max_depth, self.max_time)
+        is_free = isinstance(self.n_estimators, str) and asked == (None, None, None)
+        return is_free and self._few_rows(n_rows) is _NUMBERS
+
+    def _make_rounds(
+        self,
+        matrix: npt.NDArray[np.float32],
+        make_loss: Callable[[Rows], Loss],
+        kept: Rows,
+        held: Rows | None,
+        *,
+        n_rounds: int,
+        rate: float,
+        n_leaves: int | None,
+    ) -> Rounds:
+        """Return rounds that grow on some rows, and watch others where there are any."""
+        construction, n_rows = self._construction, len(matrix)
+        loss, watched = make_loss(kept), None if held is None else make_loss(held)
         few = self._few_rows(n_rows)
         enter = self.f_to_enter
         if enter is None:
             candidates = construction.budget + construction.n_raw
             enter = few.f_to_enter(n_rows, candidates) if few else 0.0
+        limits = self._limits(n_rows, loss.n_groups)
         settings = make_settings(
-            self._limits(n_rows, loss.n_groups),
+            limits if n_leaves is None else replace(limits, max_leaf_nodes=n_leaves),
             construction,
             len(kept),
             l2=0.0 if self._votes else self.l2,
@@ -307,9 +366,12 @@ class BoostedTrees(ConstructiveLearner):
         )
         inner = matrix if held is None else matrix[kept]
         outer = None if held is None else matrix[held]
+        columns = np.ascontiguousarray(inner.T)
+        many = few is None and shares_bins(settings, columns)
         job = Job(
             matrix=inner,
-            columns=np.ascontiguousarray(inner.T),
+            columns=columns,
+            bins=bin_columns(inner) if many else None,
             target=loss.targets(np.zeros((loss.n_scores, len(kept))))[0],
             settings=settings,
             grammar=construction.grammar,
@@ -318,30 +380,16 @@ class BoostedTrees(ConstructiveLearner):
             leaf=loss.leaf,
             n_values=loss.n_scores if loss.n_groups == 1 else 1,
         )
-        n_rounds = self._most_rounds(n_rows)
-        with (
-            compilation_notice(),
-            progress(n_rounds, "boosting", verbose=self.verbose) as on_done,
-        ):
-            rounds = Rounds(
-                job,
-                loss,
-                watched=watched,
-                outer=outer,
-                n_rounds=n_rounds,
-                rate=self._step(n_rounds),
-                learner=self,
-                seed=self._seed,
-            )
-            rounds.run(on_done)
-        self.n_scores_, self._groups = loss.n_scores, loss.n_groups
-        self._start = loss.start()
-        self.train_score_ = np.array(rounds.train)
-        self.validation_score_ = np.array(rounds.held)
-        self.n_iter_ = len(rounds.trees) // loss.n_groups
-        self.forest_ = join(rounds.trees)
-        self._note_features(matrix, weights)
-        return self
+        return Rounds(
+            job,
+            loss,
+            watched=watched,
+            outer=outer,
+            n_rounds=n_rounds,
+            rate=rate,
+            learner=self,
+            seed=self._seed,
+        )
 
     def _hold_out(
         self, weights: npt.NDArray[np.float64], labels: npt.NDArray[np.int32] | None
@@ -395,7 +443,19 @@ class BoostedTrees(ConstructiveLearner):
             yield raw
 
 
-@documented(attributes=BOOSTED)
+@documented(
+    attributes=BOOSTED,
+    publication=cited(
+        "monte_carlo",
+        """
+`featurewright.published("monte_carlo_stumps")` and `published("monte_carlo_boosting")` have the
+settings of the publication: AdaBoost.MH (`loss="adaboost_mh"`) with 1,000 stumps or trees of depth
+3, ten candidates for each column, all of them scored on all rows of their node (`halving=None`),
+and no column beside them. The log loss, which is the default, and its limits are not of the
+publication.
+""",
+    ),
+)
 class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
     """Boosted trees whose nodes test raw columns and expressions searched on their own rows.
 
@@ -408,6 +468,8 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
     classes_ : ndarray
         The classes.
     {attributes}
+
+    {publication}
 
     Examples
     --------
@@ -495,7 +557,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
         if len(target.classes) < 2:
             raise ValueError(
                 "y has one class only, but boosting needs two or more classes: "
-                f"{target.classes[0]!r} is the only label."
+                f"{target.classes.tolist()[0]!r} is the only label."
             )
         weights = apply_class_weight(
             self.class_weight, target, check_weights(sample_weight, n_rows)
@@ -603,7 +665,15 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
             yield self.classes_[np.argmax(shares, axis=1)]
 
 
-@documented(attributes=BOOSTED)
+@documented(
+    attributes=BOOSTED,
+    publication=cited(
+        "monte_carlo",
+        """
+The publication has classes alone, and boosts by AdaBoost.MH.
+""",
+    ),
+)
 class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
     """Boosted regression trees whose nodes test raw columns and searched expressions.
 
@@ -614,6 +684,8 @@ class ConstructiveBoostingRegressor(RegressorMixin, BoostedTrees):
     Attributes
     ----------
     {attributes}
+
+    {publication}
 
     Examples
     --------

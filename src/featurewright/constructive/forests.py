@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from featurewright.estimators.ensembles import GrownClassifier, GrownEnsemble, GrownRegressor
 from featurewright.estimators.parameters import Parameter, documented, flag, keep_arguments, whole
+from featurewright.estimators.publications import cited
 from featurewright.estimators.shared_parameters import FITTED, SAMPLES
 
 GROWN = (
@@ -28,7 +29,18 @@ class SingleTree(GrownEnsemble):
     _title = "growing a tree"
 
 
-@documented(attributes=FITTED)
+@documented(
+    attributes=FITTED,
+    publication=cited(
+        "monte_carlo",
+        """
+`featurewright.published("monte_carlo_tree")` has the settings of the publication. They are the
+defaults but for `halving=None`: all candidates are scored on all rows of their node. What is left:
+nodes of more than 32 rows compare candidates by the boundaries of at most 128 bins and refine the
+threshold of the best one, where the publication tries all thresholds.
+""",
+    ),
+)
 class ConstructiveTreeClassifier(GrownClassifier, SingleTree):
     """A decision tree whose nodes test expressions searched on their own rows.
 
@@ -41,6 +53,8 @@ class ConstructiveTreeClassifier(GrownClassifier, SingleTree):
     classes_ : ndarray
         The classes.
     {attributes}
+
+    {publication}
 
     Examples
     --------
@@ -83,7 +97,16 @@ class ConstructiveTreeClassifier(GrownClassifier, SingleTree):
         keep_arguments(self, locals())
 
 
-@documented(attributes=FITTED)
+@documented(
+    attributes=FITTED,
+    publication=cited(
+        "monte_carlo",
+        """
+The publication has classes alone. `halving=None` is the setting of its trees that differs from the
+defaults.
+""",
+    ),
+)
 class ConstructiveTreeRegressor(GrownRegressor, SingleTree):
     """A regression tree whose nodes test expressions searched on their own rows.
 
@@ -94,6 +117,8 @@ class ConstructiveTreeRegressor(GrownRegressor, SingleTree):
     Attributes
     ----------
     {attributes}
+
+    {publication}
 
     Examples
     --------
@@ -237,7 +262,18 @@ class RandomThresholds(IndependentTrees):
     _level_sets = 0  # a random level is tested, as a random threshold is
 
 
-@documented(attributes=GROWN)
+@documented(
+    attributes=GROWN,
+    publication=cited(
+        "monte_carlo",
+        """
+`featurewright.published("monte_carlo_forest")` has the settings of the publication: 1,000 trees,
+and all candidates scored on all rows of their node (`halving=None`). What is left: nodes compare
+candidates by the thresholds of eight rows and refine that of the best one, where the publication
+tries all thresholds.
+""",
+    ),
+)
 class ConstructiveForestClassifier(ForestClassifier):
     """A random forest whose nodes test expressions searched on their own rows.
 
@@ -250,6 +286,8 @@ class ConstructiveForestClassifier(ForestClassifier):
     classes_ : ndarray
         The classes.
     {attributes}
+
+    {publication}
 
     Examples
     --------
@@ -264,7 +302,16 @@ class ConstructiveForestClassifier(ForestClassifier):
     """
 
 
-@documented(attributes=GROWN)
+@documented(
+    attributes=GROWN,
+    publication=cited(
+        "monte_carlo",
+        """
+The publication has classes alone. `n_estimators=1000` and `halving=None` are the settings of its
+forests that differ from the defaults.
+""",
+    ),
+)
 class ConstructiveForestRegressor(ForestRegressor):
     """A random forest for numbers whose nodes test expressions searched on their own rows.
 
@@ -275,6 +322,8 @@ class ConstructiveForestRegressor(ForestRegressor):
     Attributes
     ----------
     {attributes}
+
+    {publication}
 
     Examples
     --------
@@ -288,7 +337,16 @@ class ConstructiveForestRegressor(ForestRegressor):
     """
 
 
-@documented(attributes=GROWN)
+@documented(
+    attributes=GROWN,
+    publication=cited(
+        "monte_carlo",
+        """
+`featurewright.published("monte_carlo_extra_trees")` has the settings of the publication: 1,000
+trees, and all candidates scored on all rows of their node (`halving=None`).
+""",
+    ),
+)
 class ConstructiveExtraTreesClassifier(RandomThresholds, ForestClassifier):
     """Extra-Trees whose nodes test expressions at one random threshold each.
 
@@ -302,6 +360,8 @@ class ConstructiveExtraTreesClassifier(RandomThresholds, ForestClassifier):
         The classes.
     {attributes}
 
+    {publication}
+
     Examples
     --------
     >>> from featurewright import ConstructiveExtraTreesClassifier
@@ -313,7 +373,16 @@ class ConstructiveExtraTreesClassifier(RandomThresholds, ForestClassifier):
     """
 
 
-@documented(attributes=GROWN)
+@documented(
+    attributes=GROWN,
+    publication=cited(
+        "monte_carlo",
+        """
+The publication has classes alone. `n_estimators=1000` and `halving=None` are the settings of its
+Extra-Trees that differ from the defaults.
+""",
+    ),
+)
 class ConstructiveExtraTreesRegressor(RandomThresholds, ForestRegressor):
     """Extra-Trees for numbers whose nodes test expressions at one random threshold each.
 
@@ -324,6 +393,8 @@ class ConstructiveExtraTreesRegressor(RandomThresholds, ForestRegressor):
     Attributes
     ----------
     {attributes}
+
+    {publication}
 
     Examples
     --------

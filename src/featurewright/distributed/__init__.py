@@ -21,6 +21,14 @@ def __getattr__(name: str) -> _typing.Any:
     """Import the module of a name that is used for the first time."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if not _MODULES[name]:
-        return _importlib.import_module(f"{__name__}.{name}")
-    return getattr(_importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    try:
+        module = _importlib.import_module(f"{__name__}.{_MODULES[name] or name}")
+    except ModuleNotFoundError as missing:
+        if (package := (missing.name or "").split(".")[0]) == "featurewright":
+            raise
+        extra = "dask" if _MODULES[name] else "spark"
+        raise ImportError(
+            f"featurewright.distributed.{name} needs the package {package}, which is not "
+            f"installed; run 'pip install featurewright[{extra}]'."
+        ) from missing
+    return getattr(module, name) if _MODULES[name] else module

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 from uuid import uuid4
+from warnings import catch_warnings, simplefilter
 
 import dask
 import dask.array as da
@@ -13,11 +14,23 @@ import pandas as pd
 from dask.dataframe.utils import make_meta, meta_nonempty
 from sklearn.utils.validation import check_is_fitted
 
-from featurewright.distributed.fitting import fit
+from featurewright.distributed.drawn import MAX_ROWS
+from featurewright.distributed.fitting import fit, fit_collection
+from featurewright.distributed.groups import TrainingRows
+from featurewright.distributed.linked import (
+    beside,
+    is_lazy,
+    lazy_titles,
+    used_links,
+    without_collections,
+)
 from featurewright.distributed.output_names import output_names
+from featurewright.distributed.rows import delayed_parts
+from featurewright.relations import Link
+from featurewright.relations.links import all_links
 from featurewright.tables import is_sparse
 
-__all__ = ["apply", "fit"]
+__all__ = ["apply", "fit", "fit_transform"]
 
 
 def apply(model: Any, method: str, X: Any, **named: Any) -> Any:
@@ -39,6 +52,10 @@ def apply(model: Any, method: str, X: Any, **named: Any) -> Any:
         Further arguments of the method.
     """
     check_is_fitted(model)
+    tables = named.get("links") or {}
+    links = used_links(model) if isinstance(X, dd.DataFrame) else []
+    if lazy_titles(links, tables):
+        return _over_linked_partitions(model, method, X, links, tables)
     # One copy for each worker, not one for each partition.
     sent = dask.delayed(model, name=f"{type(model).__name__}-{uuid4().hex}", traverse=False)
     if isinstance(X, da.Array):
@@ -49,6 +66,42 @@ def apply(model: Any, method: str, X: Any, **named: Any) -> Any:
         f"X is a {type(X).__module__.partition('.')[0]} {type(X).__name__}, but a Dask DataFrame "
         "or a Dask Array of rows and columns is expected: convert it, or call its compute method."
     )
+
+
+def fit_transform(
+    model: Any, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+) -> Any:
+    """Fit an estimator on a collection; return the columns of its rows, not computed yet.
+
+    Rows are left out of the statistics of their own groups, and mean targets are out of fold.
+    """
+    _, partitions, training = fit_collection(model, X, y, sample_weight, groups, max_rows=MAX_ROWS)
+    if training is None:
+        return model.transform(X)
+    if lazy_titles(model.links, {}):
+        raise ValueError(
+            "fit_transform leaves each row out of the statistics of its groups, but not beside "
+            "linked collections: use one model for the groups, and another one for the collections."
+        )
+    example = meta_nonempty(make_meta(X))
+    meta = _framed(model, "transform", _values(model, "transform", example, {}), example).iloc[:0]
+    sent = dask.delayed(training, traverse=False)
+    compute = dask.delayed(_compute_training, traverse=False)
+    computed = [
+        compute(columns, int(first), sent, meta)
+        for columns, first in zip(partitions.columns, partitions.first[:-1], strict=True)
+    ]
+    divisions = X.divisions if len(computed) == X.npartitions else None
+    return dd.from_delayed(computed, meta=meta, divisions=divisions, verify_meta=False)
+
+
+def _compute_training(columns: Any, first: int, training: TrainingRows, empty: Any) -> Any:
+    """Compute the columns of the training rows of one partition."""
+    rows = columns.X
+    if not len(rows):
+        return empty.set_axis(rows.index, axis=0)
+    values = training.transform(columns, np.arange(first, first + len(rows)))
+    return _framed(training.model, "transform", values, rows)
 
 
 def _over_partitions(model: Any, sent: Any, method: str, X: dd.DataFrame, named: Any) -> Any:
@@ -62,6 +115,46 @@ def _over_partitions(model: Any, sent: Any, method: str, X: dd.DataFrame, named:
         return da.map_blocks(_same, blocks, dtype=found.dtype, meta=found[:0])
     meta = _framed(model, method, found, example).iloc[:0]
     return X.map_partitions(_compute_frame, sent, method, named, meta, meta=meta)
+
+
+def _over_linked_partitions(
+    model: Any, method: str, X: dd.DataFrame, links: list[Link], tables: Any
+) -> Any:
+    """Compute a method for each partition of a data frame, with the linked rows that it sees."""
+    lazy = {link.title: tables.get(link.title, link.table) for link in all_links(links)}
+    lazy = {title: table for title, table in lazy.items() if is_lazy(table)}
+    told = without_collections(model)
+    known = {title: table for title, table in tables.items() if title not in lazy}
+    example = meta_nonempty(make_meta(X))
+    linked = {title: meta_nonempty(make_meta(table)) for title, table in lazy.items()}
+    with catch_warnings():
+        simplefilter("ignore", UserWarning)  # made-up rows have no links
+        found = _values(told, method, example, {"links": {**known, **linked}})
+    if is_sparse(found):
+        raise TypeError(f"{method} with linked collections gives sparse rows, which is not done.")
+    meta = _framed(model, method, found, example).iloc[:0]
+    name = f"{type(model).__name__}-{uuid4().hex}"
+    sent = dask.delayed((told, known), name=name, traverse=False)
+    parts = delayed_parts(X)
+    compute = dask.delayed(_compute_linked, traverse=False)
+    seen = beside(links, parts, tables)
+    computed = [
+        compute(part, sent, method, list(seen), meta, *own)
+        for part, *own in zip(parts, *seen.values(), strict=True)
+    ]
+    divisions = X.divisions if len(computed) == X.npartitions else None
+    return dd.from_delayed(computed, meta=meta, divisions=divisions, verify_meta=False)
+
+
+def _compute_linked(
+    rows: Any, sent: Any, method: str, titles: list[str], empty: Any, *linked: Any
+) -> Any:
+    """Compute a method for one partition with its linked rows."""
+    model, tables = sent
+    if not len(rows):
+        return empty.set_axis(rows.index, axis=0)
+    named = {"links": {**tables, **dict(zip(titles, linked, strict=True))}}
+    return _framed(model, method, _values(model, method, rows, named), rows)
 
 
 def _over_blocks(model: Any, sent: Any, method: str, X: da.Array, named: Any) -> Any:

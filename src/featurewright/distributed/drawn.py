@@ -38,8 +38,9 @@ class Drawn:
         than 10,000. A level that was not found is a missing value.
     medians : {"sample", "all rows"}
         The rows from which constants for undefined values, ranges that values are clipped to and
-        shares of levels were learned. Of all rows they are exact, in single precision. Statistics
-        of groups and targets are always those of the sample.
+        shares of levels were learned. Of all rows they are exact, in single precision.
+    groups : {"sample", "all rows"}
+        The rows from which statistics of groups without times, and of their targets, were learned.
     """
 
     n_rows: int
@@ -49,6 +50,7 @@ class Drawn:
     held_out_is_later: bool = False
     levels: str = "sample"
     medians: str = "sample"
+    groups: str = "sample"
 
 
 def row_chances(numbers: Numbers, seed: int) -> npt.NDArray[np.float64]:

@@ -17,6 +17,8 @@ from sklearn.utils import check_random_state
 from featurewright.auto import AutoFeatures
 from featurewright.auto.time_folds import row_times
 from featurewright.distributed.drawn import MAX_ROWS, Drawn, Numbers, row_chances
+from featurewright.distributed.groups import TrainingRows, pool_groups
+from featurewright.distributed.linked import keep_histories
 from featurewright.distributed.rows import (
     Columns,
     Partitions,
@@ -86,36 +88,53 @@ def fit(
     >>> fit(ConstructiveBoostingRegressor(5), X, y, max_rows=300).drawn_.n_drawn
     300
     """
+    fit_collection(model, X, y, sample_weight, groups, max_rows=max_rows)
+    return model
+
+
+def fit_collection(
+    model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, max_rows: int
+) -> tuple[Any, Partitions, TrainingRows | None]:
+    """Fit an estimator; return it, its partitions, and what computes its training rows."""
     whole_number("max_rows", max_rows, 1)
     partitions = Partitions(X, y=y, sample_weight=sample_weight, groups=groups)
     seed = int(check_random_state(model.random_state).randint(np.iinfo(np.int32).max))
     if _grows_a_forest(model):
-        return _fit_forest(model, partitions, seed, max_rows)
+        return _fit_forest(model, partitions, seed, max_rows), partitions, None
     counts = count_levels(partitions)
     if isinstance(model, AutoFeatures):
-        return _fit_search(model, partitions, counts, seed, max_rows)
-    numbers, by = draw_rows(partitions, seed, max_rows)
+        training = _fit_search(model, partitions, counts, seed, max_rows)
+        keep_histories(model, X, y)
+        return model, partitions, training
+    side = Side(len(partitions), keys=history_keys(model))
+    numbers, by = draw_rows(partitions, seed, max_rows, side)
     rows = partitions.rows(numbers)
     with _told(model, counts):
         model.fit(rows.X, rows.y, **rows.arguments())
-    settled = learn_statistics(model, partitions, counts)
-    model.drawn_ = Drawn(len(partitions), len(numbers), by, **_whole(counts, settled))
-    return model
+    training = pool_groups(model, partitions, rows, seed, None)
+    settled = learn_statistics(model, partitions, counts, training)
+    whole = _whole(counts, settled, training)
+    keep_histories(model, X, y)
+    model.drawn_ = Drawn(len(partitions), len(numbers), by, **whole)
+    return model, partitions, training
 
 
 @contextmanager
 def _told(model: Any, counts: LevelCounts) -> Iterator[None]:
-    """Tell an estimator of the levels that a sample may not have, for its fit."""
-    model._known_levels = counts.levels()
+    """Set for a fit that its rows are a sample, and the levels that these may not have."""
+    model._known_levels, model._sampled = counts.levels(), True
     try:
         yield
     finally:
-        del model._known_levels
+        del model._known_levels, model._sampled
 
 
-def _whole(counts: LevelCounts, settled: bool) -> dict[str, Any]:
+def _whole(
+    counts: LevelCounts, settled: bool, training: TrainingRows | None = None
+) -> dict[str, Any]:
     """Return which statistics are those of all rows, for `Drawn`."""
     return {
+        "groups": "sample" if training is None else "all rows",
         "levels": "all rows" if None not in counts.counts.values() else "sample",
         "medians": "all rows" if settled else "sample",
     }
@@ -166,23 +185,31 @@ class Side:
         return np.asarray((times > self.latest) == self.held_out)
 
 
+def history_keys(model: Any) -> tuple[str, ...]:
+    """Return the columns of the key whose rows are each other's history."""
+    links = getattr(model, "links", ())
+    histories = [link for link in links if link.kind is LinkKind.HISTORY]
+    return tuple(here for link in histories[:1] for here, _ in link.keys)
+
+
 def search_sides(model: AutoFeatures, partitions: Partitions, seed: int) -> tuple[Side, Side]:
     """Return the rows that a search may see, and those that are held out of it.
 
     Where rows have times, the latest fifth is held out, never a part of those with equal times.
     """
-    histories = [link for link in model.links if link.kind is LinkKind.HISTORY]
-    keys = tuple(here for link in histories[:1] for here, _ in link.keys)
+    # Without the tables of other links, which say nothing of times.
+    histories = tuple(link for link in model.links if link.kind is LinkKind.HISTORY)
+    keys = history_keys(model)
     latest = None
     if model.as_of is not None or histories:
         share = min(1.0, _TIME_ROWS / len(partitions))
-        found = partitions.map(_some_times, (seed, share), model.as_of, tuple(model.links))
+        found = partitions.map(_some_times, (seed, share), model.as_of, histories)
         times = np.sort(np.concatenate(found))
         earlier = times[times < times[-1]] if len(times) else times
         if len(earlier):
             place = int((1.0 - _HELD_OUT_RANGES / _N_RANGES) * len(times))
             latest = float(min(times[max(0, place - 1)], earlier[-1]))
-    given = (model.as_of, tuple(model.links), latest, keys)
+    given = (model.as_of, histories, latest, keys)
     return Side(len(partitions), False, *given), Side(len(partitions), True, *given)
 
 
@@ -446,24 +473,36 @@ def _grow_block(
 
 def _fit_search(
     model: Any, partitions: Partitions, counts: LevelCounts, seed: int, max_rows: int
-) -> Any:
-    """Search on a sample, and score the choice on parts of the collection it has not seen."""
+) -> TrainingRows | None:
+    """Search on a sample, and score the choice on parts of the collection it has not seen.
+
+    Until that is done, statistics of groups and their targets are those of the other rows.
+    """
     seen, held_out = search_sides(model, partitions, seed)
     numbers, by = draw_rows(partitions, seed, max_rows, seen)
     others, _ = draw_rows(partitions, seed, max_rows, held_out)
     rows, unseen = partitions.rows(numbers), partitions.rows(others)
     with _told(model, counts):
         model.fit(rows.X, rows.y, **rows.arguments())
-    settled = learn_statistics(model, partitions, counts)
+        training = pool_groups(model, partitions, rows, seed, seen)
+        settled = learn_statistics(model, partitions, counts, training)
+        if training is not None:
+            training.refit(rows, numbers)
+        kept = getattr(model, "_training", None) is not None
+        given = () if kept else (rows.X, rows.y, rows.sample_weight)
+        plain = model.limit(0, *given) if hasattr(model, "model_") else None
     proof = None
-    if hasattr(model, "model_"):
-        plain = model.limit(0, rows.X, rows.y, sample_weight=rows.sample_weight)
+    if plain is not None:
         proof = {
             "n_rows": float(len(others)),
             "score": model.score(unseen.X, unseen.y),
             "baseline": plain.score(unseen.X, unseen.y),
         }
+    if training is not None:
+        training = pool_groups(model, partitions, rows, seed, None)
+        assert training is not None
+        training.refit(rows, numbers)
     later = seen.latest is not None
-    whole = _whole(counts, settled)
+    whole = _whole(counts, settled, training)
     model.drawn_ = Drawn(len(partitions), len(numbers), by, proof, held_out_is_later=later, **whole)
-    return model
+    return training

@@ -164,6 +164,14 @@ def _split(frame: pd.DataFrame, others: list[str]) -> Columns:
     return Columns(table, **{name: frame[column] for name, column in names.items()})
 
 
+def delayed_parts(values: Any) -> list[Any]:
+    """Return the partitions of a data frame, not computed yet.
+
+    They may be fewer than the frame says: Dask joins small ones when it reads files.
+    """
+    return list(values.to_delayed())
+
+
 def join_rows(parts: Iterable[Columns]) -> Columns:
     """Return the rows of several parts, one after the other."""
     fields = zip(*(vars(part).values() for part in parts), strict=True)

@@ -201,7 +201,7 @@ def _query(model: Any, table: DataFrame, keep: list[str], output: str) -> DataFr
 
 @contextmanager
 def _named(table: DataFrame) -> Iterator[str]:
-    """Give a table a name in its session for the time that a query is planned."""
+    """Register a table under a temporary name while a query is planned."""
     name = f"featurewright_{uuid4().hex}"
     table.createOrReplaceTempView(name)
     try:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from featurewright.auto import AutoFeatures
+from featurewright.distributed.groups import TrainingRows
 from featurewright.distributed.rows import Columns, Partitions
 from featurewright.tables.columns import label_key
 from featurewright.tables.schema import Levels
@@ -199,20 +200,24 @@ def _number(key: int) -> float:
     return float(np.array(bits, np.uint32).view(np.float32))
 
 
-def _known_columns(columns: Columns, model: Any) -> Iterator[list[Values]]:
+def _known_columns(columns: Columns, first: int, model: Any) -> Iterator[list[Values]]:
     """Yield, some rows at a time, the defined values of each column that a model computes."""
     rows = np.arange(len(columns.X))
     if columns.sample_weight is not None:
         rows = rows[np.asarray(columns.sample_weight) > 0]
     for start in range(0, len(rows), _BLOCK_ROWS):
-        values = model._unfilled(columns.take(rows[start : start + _BLOCK_ROWS]).X)
+        block = rows[start : start + _BLOCK_ROWS]
+        if isinstance(model, TrainingRows):
+            values = model.unfilled_rows(columns.take(block), first + block)
+        else:
+            values = model._unfilled(columns.take(block).X)
         yield [own[np.isfinite(own)] for own in values.T]
 
 
 def _first_pass(columns: Columns, first: int, model: Any) -> tuple[Counts, Values, Values]:
     """Count the upper halves of a partition's values, and find the extremes."""
     parts = []
-    for known in _known_columns(columns, model):
+    for known in _known_columns(columns, first, model):
         counts = {(k, -1): _count(_keys(own) >> _HALF) for k, own in enumerate(known)}
         lowest = np.array([own.min(initial=np.inf) for own in known])
         highest = np.array([own.max(initial=-np.inf) for own in known])
@@ -223,7 +228,7 @@ def _first_pass(columns: Columns, first: int, model: Any) -> tuple[Counts, Value
 def _second_pass(columns: Columns, first: int, model: Any, wanted: list[tuple[int, int]]) -> Counts:
     """Count the lower halves of a partition's values that begin with one of the upper halves."""
     parts: list[Counts] = []
-    for known in _known_columns(columns, model):
+    for known in _known_columns(columns, first, model):
         keys = {column: _keys(known[column]) for column in {column for column, _ in wanted}}
         lower = (1 << _HALF) - 1
         parts.append(
@@ -274,16 +279,22 @@ def _add(parts: list[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]
 # Models -----------------------------------------------------------------------------------------
 
 
-def learn_statistics(model: Any, partitions: Partitions, counts: LevelCounts) -> bool:
-    """Have a fitted model take medians, ranges and shares of levels from all partitions.
+def learn_statistics(
+    model: Any, partitions: Partitions, counts: LevelCounts, training: TrainingRows | None = None
+) -> bool:
+    """Replace a fitted model's medians, ranges and shares of levels by those of all partitions.
 
-    Returns whether it has any that can be had so.
+    `training` computes the columns of training rows where these differ from those of other rows.
+    Returns whether the model has any that can be had so.
     """
     levels = getattr(model, "_quantile_levels", lambda: ())()
+    source: Any = model
+    if training is not None:
+        source, levels = training, training.quantile_levels()
     if not levels:
         return False
-    found = find_quantiles(partitions, model, levels)
-    model._take_quantiles(found.values, found.lowest, found.highest)
+    found = find_quantiles(partitions, source, levels)
+    source._take_quantiles(found.values, found.lowest, found.highest)
     if isinstance(model, AutoFeatures):
         schema = model.reader_.schema
         found_shares = {

@@ -26,6 +26,7 @@ SCREEN_ROWS = 8192  # of the sample on which a large node compares raw columns
 SCREEN_MIN_ROWS = 3 * SCREEN_ROWS  # of a large node
 SCREEN_KEEP = 8  # one in this many columns is then scored on all rows
 MAX_GATHERED_ROWS = 2048  # of a node whose columns are all gathered at once
+HISTOGRAM_BINS = 255  # of a raw column in histograms; the code after the last bin means missing
 
 NO_SEARCH = 0
 RANDOM_SEARCH = 1
@@ -96,6 +97,7 @@ STATE = np.dtype(
         ("center", np.float32),  # where most of its values are, if it has long tails
         ("width", np.float32),
         # the node's best candidate
+        ("is_evaluated", np.int64),  # 1: `evaluation.values` has its values for all rows
         ("best_score", np.float32),
         ("best_threshold", np.float32),
         ("best_is_level", np.int64),  # as `is_level` of a tree
@@ -181,6 +183,7 @@ class GrownTree(NamedTuple):
     gain: np.ndarray  # float32: of the split, in units of weight
     start: np.ndarray  # int64: the node's rows are row_ids[start : start + size]
     size: np.ndarray  # int64
+    left_size: np.ndarray  # int64: rows of the left child, if there is a split
     spare_rows: np.ndarray  # int64: free entries after them, for rows that go to both children
     depth: np.ndarray  # int32
     rank: np.ndarray  # float32: gain by which best-first growth chooses
@@ -201,6 +204,7 @@ class GrownTree(NamedTuple):
             gain=np.empty(capacity, np.float32),
             start=np.empty(capacity, np.int64),
             size=np.empty(capacity, np.int64),
+            left_size=np.empty(capacity, np.int64),
             spare_rows=np.empty(capacity, np.int64),
             depth=np.empty(capacity, np.int32),
             rank=np.empty(capacity, np.float32),
@@ -422,6 +426,59 @@ class OperatorWeights(NamedTuple):
         )
 
 
+class ColumnBins(NamedTuple):
+    """All raw columns in bins that are chosen once for a fit."""
+
+    codes: np.ndarray  # uint8[all rows, columns]: bins
+    edges: np.ndarray  # float32[columns, HISTOGRAM_BINS]: a value in bin b is at most edges[b]
+    counts: np.ndarray  # int64[columns]: number of bins
+
+
+class Histograms(NamedTuple):
+    """Sums of one target, its weight and its row count by bins of raw columns, at several nodes.
+
+    They are whole numbers, so that those of a node are exactly those of its parent minus those of
+    its sibling.
+    """
+
+    codes: np.ndarray  # those of the fit's `ColumnBins`: no columns if there are no histograms
+    edges: np.ndarray
+    counts: np.ndarray
+    packed: np.ndarray  # int64[all rows]: target, weight and 1, in units of the tree
+    units: np.ndarray  # float32[2]: what targets and weights were multiplied by
+    block: np.ndarray  # int64[columns, codes]: packed sums of some rows
+    sums: np.ndarray  # int64[slots, 2, columns, codes]: targets; weights and counts
+    slots: np.ndarray  # int64[nodes]: slot of a node's sums, -1 if there are none
+    free: np.ndarray  # int64[slots + 1]: their number, then the free slots
+    left: np.ndarray  # float32[3, HISTOGRAM_BINS]: target, weight and count up to each bin
+    total: np.ndarray  # float32[3]
+    scores: np.ndarray  # float32[HISTOGRAM_BINS]
+
+    @classmethod
+    def allocate(cls, bins: ColumnBins, n_slots: int, capacity: int) -> Histograms:
+        """Allocate sums for `n_slots` nodes at a time, of a tree of at most `capacity` nodes."""
+        n_rows, n_columns = bins.codes.shape
+        n_codes = HISTOGRAM_BINS + 1
+        return cls(
+            *bins,
+            packed=np.empty(n_rows, np.int64),
+            units=np.empty(2, np.float32),
+            block=np.empty((n_columns, n_codes), np.int64),
+            sums=np.empty((n_slots, 2, n_columns, n_codes), np.int64),
+            slots=np.empty(capacity, np.int64),
+            free=np.empty(n_slots + 1, np.int64),
+            left=np.empty((3, HISTOGRAM_BINS), np.float32),
+            total=np.empty(3, np.float32),
+            scores=np.empty(HISTOGRAM_BINS, np.float32),
+        )
+
+    @classmethod
+    def empty(cls) -> Histograms:
+        """Return an empty struct, for nodes that make bins of their own."""
+        codes, edges = np.empty((0, 0), np.uint8), np.empty((0, HISTOGRAM_BINS), np.float32)
+        return cls.allocate(ColumnBins(codes, edges, np.empty(0, np.int64)), 0, 0)
+
+
 class TreeBuffers(NamedTuple):
     """All working arrays of one growing tree."""
 
@@ -437,6 +494,7 @@ class TreeBuffers(NamedTuple):
     spare: np.ndarray  # int32
     frontier: np.ndarray  # int64
     operator_weights: OperatorWeights
+    histograms: Histograms
 
     @classmethod
     def allocate(
@@ -480,6 +538,7 @@ class TreeBuffers(NamedTuple):
             spare=np.empty(n_rows + 1, np.int32),
             frontier=np.empty(capacity, np.int64),
             operator_weights=OperatorWeights.empty(),
+            histograms=Histograms.empty(),
         )
 
 

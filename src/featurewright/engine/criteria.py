@@ -17,19 +17,24 @@ class Criterion(NamedTuple):
     name: str | None  # its name as a parameter; None for those that boosting chooses
     by_class: bool  # whether it scores class weights, or sums of target columns
     is_entropy: bool  # whether it is computed from the class entropy
+    # Share of the sum of squares that is worth a gain of 1, where two classes weigh the same.
+    square_share: float
 
+
+_PER_BIT = 2.0 * math.log(2.0)
 
 CRITERIA = (
-    Criterion(0, "entropy", True, True),  # information gain, in bits x weight
-    Criterion(1, "normalized_gain", True, True),  # 2 I(split; class) / (H(split) + H(class))
-    Criterion(2, "gain_ratio", True, True),  # I(split; class) / H(split)
-    Criterion(3, "gini", True, False),
-    Criterion(4, "kearns_mansour", True, False),
+    Criterion(0, "entropy", True, True, _PER_BIT),  # information gain, in bits x weight
+    # 2 I(split; class) / (H(split) + H(class)), and I(split; class) / H(split)
+    Criterion(1, "normalized_gain", True, True, _PER_BIT),
+    Criterion(2, "gain_ratio", True, True, _PER_BIT),
+    Criterion(3, "gini", True, False, 2.0),
+    Criterion(4, "kearns_mansour", True, False, 2.0),
     # Variance summed over target columns; with L2 and hessians: second-order boosting.
-    Criterion(5, "squared_error", False, False),
+    Criterion(5, "squared_error", False, False, 1.0),
     # AdaBoost.MH: one vote vector with opposite signs on the two sides; one vote vector per side.
-    Criterion(6, None, False, False),
-    Criterion(7, None, False, False),
+    Criterion(6, None, False, False, _PER_BIT),
+    Criterion(7, None, False, False, _PER_BIT),
 )
 """All criteria. A new one needs a row here, its terms in `score_boundaries`, and a test oracle."""
 
@@ -39,6 +44,7 @@ INFORMATION, NORMALIZED, RATIO, GINI, KEARNS_MANSOUR, SQUARES, EDGE_STUMP, EDGE_
 CLASS_CRITERIA = {c.name: c.code for c in CRITERIA if c.name and c.by_class}
 NUMBER_CRITERIA = {c.name: c.code for c in CRITERIA if c.name and not c.by_class}
 _ENTROPIES = tuple(criterion.code for criterion in CRITERIA if criterion.is_entropy)
+_SQUARE_SHARES = np.array([criterion.square_share for criterion in CRITERIA])
 
 ROUNDING = np.float32(2e-6)  # relative difference up to which scores are equal
 MAX_TABLE_WEIGHT = 8192  # integer weights up to this take x log2 x from a table
@@ -166,14 +172,9 @@ def chance_gain(n, criterion):
     """Return the gain below which that of one of n - 1 thresholds is taken for chance.
 
     It is worth log2(n - 1) bits, what naming the threshold costs. That many bits are a share of
-    2 ln(n - 1) / n of a sum of squares; other impurities are taken at two classes of equal weight.
+    2 ln(n - 1) / n of a sum of squares.
     """
-    cost = 2.0 * math.log(max(1.0, n - 1.0)) / n
-    if criterion == SQUARES:
-        return cost
-    if criterion in (GINI, KEARNS_MANSOUR):
-        return cost / 2.0
-    return cost / (2.0 * math.log(2.0))
+    return 2.0 * math.log(max(1.0, n - 1.0)) / n / _SQUARE_SHARES[criterion]
 
 
 @kernel(inline=False)

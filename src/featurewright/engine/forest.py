@@ -135,9 +135,7 @@ class Forest:
         out = np.empty((len(matrix), self.n_trees), np.int32)
 
         def task(first: int, last: int) -> None:
-            stack = np.empty(self.programs.shape[1] + 1, np.float32)
-            n_block = _block_rows(last - first, matrix.shape[1])
-            nodes, active = np.empty(n_block, np.int64), np.empty(n_block, np.int64)
+            stack, nodes, active = self._make_scratch(last - first, matrix.shape[1])
             find_leaves(
                 matrix,
                 first,
@@ -150,7 +148,7 @@ class Forest:
                 stack,
                 nodes,
                 active,
-                np.empty(n_block, np.uint64) if len(salts) else _NO_KEYS,
+                np.empty(len(nodes), np.uint64) if len(salts) else _NO_KEYS,
                 salts,
                 out,
             )
@@ -172,9 +170,7 @@ class Forest:
         out = np.zeros((len(matrix), self.values.shape[1] + groups - 1))
 
         def task(first: int, last: int) -> None:
-            stack = np.empty(self.programs.shape[1] + 1, np.float32)
-            n_block = _block_rows(last - first, matrix.shape[1])
-            nodes, active = np.empty(n_block, np.int64), np.empty(n_block, np.int64)
+            stack, nodes, active = self._make_scratch(last - first, matrix.shape[1])
             add_leaf_values(
                 matrix,
                 first,
@@ -195,6 +191,14 @@ class Forest:
 
         over_rows(task, len(matrix), n_jobs)
         return out
+
+    def _make_scratch(
+        self, n_rows: int, n_columns: int
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the stack of expressions, and the nodes and numbers of a block of rows."""
+        n_block = _block_rows(n_rows, n_columns)
+        nodes, active = np.empty(n_block, np.int64), np.empty(n_block, np.int64)
+        return np.empty(self.programs.shape[1] + 1, np.float32), nodes, active
 
     def trees(self, first: int, last: int) -> Forest:
         """Return the trees from `first` to `last` as a forest."""

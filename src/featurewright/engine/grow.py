@@ -20,6 +20,12 @@ from featurewright.engine.compiler import call_kernel, kernel, kernel_address
 from featurewright.engine.compiler.parallel_compile import compiled_in_second_process
 from featurewright.engine.criteria import MISSING_ALONE, WORST
 from featurewright.engine.descend import run_programs
+from featurewright.engine.histograms import (
+    begin_histograms,
+    divide_histograms,
+    has_histograms,
+    release_slot,
+)
 from featurewright.engine.level_sets import IN_SET, SIDES, replace_by_side
 from featurewright.engine.node_search import is_pure, prepare_node, route_missing, search_node
 from featurewright.engine.partition import partition_rows, partition_rows_both_ways
@@ -127,11 +133,12 @@ def find_split(context, sample, node):
     if is_pure(rows, n, n_stats, settings):
         return
     buffers.operator_weights.node[0] = node
-    search_node(context, sample, start, n, n_stats)
+    search_node(context, sample, node, start, n, n_stats)
     if not state.best_score > WORST:
         return
     zero, best = np.int64(0), buffers.candidate_scores.best
-    call_kernel(settings.runner, (context, best, zero, start, n))
+    if not state.is_evaluated:
+        call_kernel(settings.runner, (context, best, zero, start, n))
     # Later rounds of second-order boosting correct coarse thresholds, and averaging many trees
     # compensates for them.
     zooms = settings.many_thresholds and settings.l2 == _ZERO and n > MAX_EXACT_ROWS
@@ -170,31 +177,48 @@ def find_split(context, sample, node):
             tree.level_sets[node, word] = buffers.scratch.best_level_set[0, word]
     for d in range(tree.programs.shape[1]):
         tree.programs[node, d] = best[0, d]
+    if not settings.missing_both:
+        # Here the values are known. A node that stays a leaf has its rows in another order.
+        tree.left_size[node] = partition_rows(
+            context.row_ids,
+            start,
+            n,
+            buffers.evaluation.values,
+            threshold,
+            is_level,
+            side,
+            buffers.spare,
+        )
 
 
 @kernel(inline=True)
 def split_node(context, node, n_nodes, evaluated):
-    """Partition a node's rows and add its two children."""
-    row_ids, settings, state, tree = context.row_ids, context.settings, context.state, context.tree
+    """Add the two children of a node; rows that go both ways are partitioned only now."""
+    settings, tree = context.settings, context.tree
     start, n, spare_rows = tree.start[node], tree.size[node], tree.spare_rows[node]
     buffers = context.buffers
-    threshold, is_level = tree.threshold[node], np.int64(tree.is_level[node])
-    values, spare = buffers.evaluation.values, buffers.spare
-    if not evaluated:
-        call_kernel(settings.runner, (context, tree.programs, node, start, n))
-        if is_level == IN_SET:
-            replace_by_side(values, n, tree.level_sets, np.int64(node))
-    if is_level == IN_SET:
-        threshold, is_level = SIDES, np.int64(0)
     if settings.missing_both:
+        threshold, is_level = tree.threshold[node], np.int64(tree.is_level[node])
+        values = buffers.evaluation.values
+        if not evaluated:
+            call_kernel(settings.runner, (context, tree.programs, node, start, n))
+            if is_level == IN_SET:
+                replace_by_side(values, n, tree.level_sets, np.int64(node))
+        if is_level == IN_SET:
+            threshold, is_level = SIDES, np.int64(0)
         left_size, right_size, left_spare = partition_rows_both_ways(
-            row_ids, start, n, spare_rows, values, threshold, is_level, state, spare
+            context.row_ids,
+            start,
+            n,
+            spare_rows,
+            values,
+            threshold,
+            is_level,
+            context.state,
+            buffers.spare,
         )
     else:
-        missing_left = tree.missing_left[node]
-        left_size = partition_rows(
-            row_ids, start, n, values, threshold, is_level, missing_left, spare
-        )
+        left_size = tree.left_size[node]
         right_size, left_spare = n - left_size, np.int64(0)
     tree.left[node] = n_nodes
     for child in range(2):
@@ -226,19 +250,26 @@ def grow_tree(context, sample):
     tree.size[0] = context.row_ids.shape[0] - settings.spare_rows
     tree.spare_rows[0] = settings.spare_rows
     tree.depth[0] = 0
+    if has_histograms(context):
+        begin_histograms(context)
     n_nodes: Any = np.int64(1)
     first_new: Any = np.int64(0)
     leaves, waiting = 1, 0
     while True:
+        full = n_nodes + 2 > capacity or (best_first and leaves >= settings.max_leaves)
         last_searched: Any = np.int64(-1)
         for node in range(first_new, n_nodes):
             last_searched = np.int64(-1)  # this search overwrites the values of the previous one
+            if full:
+                mark_as_leaf(tree, node)
+                continue
             find_split(context, sample, node)
             if tree.rank[node] > WORST:
                 frontier[waiting] = node
                 waiting += 1
                 last_searched = node
-        full = n_nodes + 2 > capacity or (best_first and leaves >= settings.max_leaves)
+            elif has_histograms(context):
+                release_slot(context.buffers.histograms, node)
         if waiting == 0 or full or stop[0] != 0:
             for place in range(waiting):
                 mark_as_leaf(tree, frontier[place])
@@ -248,6 +279,9 @@ def grow_tree(context, sample):
         # Depth first, the node just searched is split next: its values are still in the buffer.
         known = node == last_searched
         split_node(context, node, n_nodes, known)
+        is_last = best_first and leaves + 1 >= settings.max_leaves
+        if has_histograms(context) and not is_last:
+            divide_histograms(context, node, n_nodes)
         first_new = n_nodes
         n_nodes += 2
         leaves += 1

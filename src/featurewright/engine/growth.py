@@ -12,10 +12,13 @@ import numpy.typing as npt
 
 from featurewright.engine import leaves
 from featurewright.engine.buffers import (
+    HISTOGRAM_BINS,
     STATE,
+    ColumnBins,
     Grammar,
     GrowContext,
     GrownTree,
+    Histograms,
     OperatorWeights,
     Target,
     TreeBuffers,
@@ -24,8 +27,10 @@ from featurewright.engine.buffers import (
     make_record,
 )
 from featurewright.engine.compiler import Layouts, Shared
+from featurewright.engine.criteria import SQUARES
 from featurewright.engine.forest import Forest, tree_from_grown
 from featurewright.engine.grow import grow_tree, kernel_addresses
+from featurewright.engine.histograms import MAX_ROWS, MAX_SUMS_BYTES
 from featurewright.engine.threads import Halt, local_threads, run_in_threads
 from featurewright.engine.user_functions import CompiledOperators
 from featurewright.engine.weighted import begin_tree
@@ -55,6 +60,7 @@ class Job:
     leaf_sums: npt.NDArray[np.float64] | None = None
     leaf_weights: npt.NDArray[np.float64] | None = None
     operator_weights: OperatorWeights | None = None  # the operators, if drawn by weight
+    bins: ColumnBins | None = None  # of raw columns, if all nodes share them
 
 
 @dataclass(frozen=True)
@@ -149,6 +155,10 @@ class BufferPool:
         buffers = TreeBuffers.allocate(
             self.n_rows, n_columns, n_stats, job.width, settings, capacity, n_levels
         )
+        if job.bins is not None:
+            n_slots = count_slots(settings)
+            histograms = Histograms.allocate(job.bins, n_slots, capacity)
+            buffers = buffers._replace(histograms=histograms)
         grown = GrownTree.allocate(capacity, job.width, n_levels)
         inner = (field for field in buffers if isinstance(field, tuple))
         return grown, buffers, Layouts(grown, buffers, *inner)
@@ -156,6 +166,26 @@ class BufferPool:
     def give_back(self, arrays: tuple[GrownTree, TreeBuffers, Layouts]) -> None:
         """Return arrays to the pool."""
         self._free.append(arrays)
+
+
+def count_slots(settings: Any) -> int:
+    """Return the most nodes of a growing tree that have histograms at the same time."""
+    waiting = settings["max_leaves"] if settings["max_leaves"] > 0 else settings["max_depth"] + 1
+    return int(waiting) + 1
+
+
+def shares_bins(settings: Any, columns: npt.NDArray[np.float32]) -> bool:
+    """Whether nodes can score raw columns by bins that they share: of one target, in boosting."""
+    n_columns, n_rows = columns.shape
+    size = 16 * (HISTOGRAM_BINS + 1) * n_columns * count_slots(settings)
+    return bool(
+        settings["criterion"] == SQUARES
+        and not settings["centered"]
+        and settings["many_thresholds"]
+        and settings["n_raw"] >= n_columns
+        and n_rows <= MAX_ROWS
+        and size <= MAX_SUMS_BYTES
+    )
 
 
 def load_kernels(settings: Any) -> dict[str, int]:

@@ -214,7 +214,7 @@ def gain_by_chance(few, count, rows, n, n_stats, statistic, settings, total):
         for c in range(n_stats):
             inside += total[c] * total[c]
         variance *= _ONE - inside / (weight * weight)
-    # The largest of so many squared normal deviates is about twice the logarithm of their number.
+    # The largest of some squared normal deviates is about twice the logarithm of their number.
     # One level is free, as the threshold of a number is.
     choices = np.float32(2.0 * (few - 1) * (1.0 + math.log(count / few)))
     return min(_GAIN_PER_LEVEL * np.float32(count - 1), choices) * variance

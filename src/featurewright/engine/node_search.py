@@ -15,6 +15,7 @@ from featurewright.engine.criteria import (
     score_boundaries,
     xlogx_whole,
 )
+from featurewright.engine.histograms import has_histograms, search_histograms
 from featurewright.engine.missing import missing_goes_left, score_with_missing
 from featurewright.engine.packed import pack_sums
 from featurewright.engine.programs import gather, gather_all, padded
@@ -231,9 +232,9 @@ def halve_candidates(context, sample, start, n, n_stats):
         candidates.order[k] = k
     while size < n:
         size = size * settings.keep
-        if size * 3 // 2 > n:
-            size = n
         kept = max(np.int64(1), count // settings.keep)
+        if size * 3 // 2 > n or kept == 1:  # one candidate has nothing to be compared with
+            size = n
         choose_survivors(candidate_scores.scores, candidates.order, count, kept)
         count = kept
         state.best_score = WORST
@@ -300,7 +301,7 @@ def screen_columns(context, sample, start, n, n_stats):
 
 
 @kernel
-def search_node(context, sample, start, n, n_stats):
+def search_node(context, sample, node, start, n, n_stats):
     """Find the best split of a node among constructed expressions and raw columns.
 
     In a large node all candidates are scored on a small sample of rows, then the best of them on
@@ -309,6 +310,7 @@ def search_node(context, sample, start, n, n_stats):
     settings, state = context.settings, context.state
     state.best_score = WORST
     state.best_perfect = 0
+    state.is_evaluated = 0
     if settings.budget > 0:
         state.scored = 0
         state.tries = 0
@@ -324,7 +326,9 @@ def search_node(context, sample, start, n, n_stats):
         if halve and state.scored > 0:
             halve_candidates(context, sample, start, n, n_stats)
     if settings.n_raw > 0 and not state.best_perfect:
-        if screens_columns(context, n):
+        if has_histograms(context):
+            search_histograms(context, node, start, n, n_stats)
+        elif screens_columns(context, n):
             screen_columns(context, sample, start, n, n_stats)
         else:
             search_columns(context, start, n, n_stats)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from featurewright.engine.buffers import CHUNK_ROWS, LANES
-from featurewright.engine.compiler import kernel
+from featurewright.engine.compiler import kernel, prefetch
 from featurewright.engine.operators import (
     apply_one,
     apply_two,
@@ -19,6 +19,7 @@ from featurewright.engine.operators import (
 from featurewright.expressions import builtin as op
 from featurewright.expressions.opcodes import END, FIRST_USER
 
+ROWS_AHEAD = np.uint64(16)  # asked for before they are read
 IN_BUFFER = np.int64(-1)  # instead of the first row: the rows' columns are in the buffer
 
 
@@ -175,7 +176,9 @@ def gather_all(matrix, rows, start, n, buffer):
     from columns would be a cache miss each.
     """
     first, width = np.uint64(start), np.uint64(matrix.shape[1])
+    final = first + np.uint64(n - 1)
     for i in range(np.uint64(n)):
+        prefetch(matrix, np.uint64(rows[min(first + i + ROWS_AHEAD, final)]))
         row = np.uint64(rows[first + i])
         for j in range(width):
             buffer[j, i] = matrix[row, j]

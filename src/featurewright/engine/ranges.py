@@ -62,14 +62,17 @@ def running_totals(values, offsets, out):
 
 
 @kernel(inline=True)
-def _stretch_of_key(keys, ends, order, begin):
-    """Return where the rows of the key at a place of the order end, and the last that they see."""
+def _rows_of_key(keys, ends, offsets, order, begin):
+    """Return where the rows of the key at a place of the order end, and which rows they see.
+
+    These are the linked rows from the first one of the key up to the last that one of them sees.
+    """
     key = keys[order[begin]]
     stop, last = begin, 0
     while stop < order.shape[0] and keys[order[stop]] == key:
         last = max(last, ends[order[stop]])
         stop += 1
-    return stop, last
+    return stop, offsets[max(key, 0)], last
 
 
 @kernel
@@ -93,9 +96,7 @@ def range_moments(
     for m in range(n_moments):
         running[m, 0] = 0.0
     while begin < order.shape[0]:
-        key = keys[order[begin]]
-        stop, last = _stretch_of_key(keys, ends, order, begin)
-        first = offsets[max(key, 0)]
+        stop, first, last = _rows_of_key(keys, ends, offsets, order, begin)
         centre = 0.0
         for j in range(first, last):
             if values[j] == values[j]:
@@ -147,9 +148,7 @@ def range_ends(values, times, offsets, keys, order, starts, ends, running, place
     begin = 0
     running[0] = 0
     while begin < order.shape[0]:
-        key = keys[order[begin]]
-        stop, last = _stretch_of_key(keys, ends, order, begin)
-        first = offsets[max(key, 0)]
+        stop, first, last = _rows_of_key(keys, ends, offsets, order, begin)
         n_known = 0
         for j in range(first, last):
             if values[j] == values[j]:
@@ -167,21 +166,22 @@ def range_ends(values, times, offsets, keys, order, starts, ends, running, place
                 continue
             found = places[before]
             out[0, i] = found
-            value = values[found]
-            j = found + 1
-            while j < ends[i] and times[j] == times[found]:
-                value = max(value, values[j])
-                j += 1
-            out_values[0, i] = value
+            out_values[0, i] = _largest_of_time(values, times, found, 1, ends[i])
             found = places[upto - 1]
             out[1, i] = found
-            value = values[found]
-            j = found - 1
-            while j >= starts[i] and times[j] == times[found]:
-                value = max(value, values[j])
-                j -= 1
-            out_values[1, i] = value
+            out_values[1, i] = _largest_of_time(values, times, found, -1, starts[i] - 1)
         begin = stop
+
+
+@kernel(inline=True)
+def _largest_of_time(values, times, place, step, stop):
+    """Return the largest value among rows of the same time, step by step from a place to `stop`."""
+    value = values[place]
+    j = place + step
+    while j != stop and times[j] == times[place]:
+        value = max(value, values[j])
+        j += step
+    return value
 
 
 @kernel
@@ -194,9 +194,7 @@ def range_extremes(values, offsets, keys, order, starts, ends, own, blocks, out)
     """
     begin = 0
     while begin < order.shape[0]:
-        key = keys[order[begin]]
-        stop, last = _stretch_of_key(keys, ends, order, begin)
-        first = offsets[max(key, 0)]
+        stop, first, last = _rows_of_key(keys, ends, offsets, order, begin)
         seen = 0
         for at in range(begin, stop):
             seen += max(0, ends[order[at]] - starts[order[at]])

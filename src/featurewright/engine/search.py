@@ -163,7 +163,10 @@ def score_candidate(context, programs, p, k, how, n, n_stats):
         is_level = IN_SET
     best_before = state.best_score
     record_score(programs, p, k, score, is_level, candidate_scores, state)
-    if state.is_set and state.best_score != best_before:
+    improves = state.best_score != best_before
+    if improves or not how & FROM_BUFFER:
+        state.is_evaluated = np.int64(improves and not how & FROM_BUFFER)
+    if state.is_set and improves:
         for word in range(scratch.level_set.shape[1]):
             scratch.best_level_set[0, word] = scratch.level_set[0, word]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from importlib import import_module
-from inspect import isfunction
+from inspect import isfunction, signature
 from typing import Any
 
 # The module that computes methods on the collections of a library, by the library's name.
@@ -17,6 +17,7 @@ _HANDLERS = {
 }
 # Of these libraries, the types that are not in memory.
 _LAZY = {"polars": "LazyFrame", "duckdb": "DuckDBPyRelation", "_duckdb": "DuckDBPyRelation"}
+_LINKED = "featurewright.distributed.linked"
 _ROW_BY_ROW = ("transform", "predict", "predict_proba", "decision_function", "apply")
 
 
@@ -35,8 +36,33 @@ class TakesCollections:
                 setattr(cls, name, takes_collections(vars(cls)[name]))
 
 
+def is_collection(table: Any) -> bool:
+    """Whether a table is a collection of Dask."""
+    return type(table).__module__.partition(".")[0] == "dask"
+
+
+def bring_linked(links: Any, flat: Iterable[Any], X: Any, tables: Mapping[str, Any]) -> Any:
+    """Return linked tables by name; of collections the rows that a table in memory sees.
+
+    Parameters
+    ----------
+    links : sequence of Link
+        The links.
+    flat : iterable of Link
+        The same, nested ones too.
+    X : data frame
+        The table.
+    tables : dict of str to data frame
+        Newer linked tables.
+    """
+    if not any(is_collection(tables.get(link.title, link.table)) for link in flat):
+        return tables
+    module: Any = import_module(_LINKED)
+    return module.bring(links, X, tables)
+
+
 def takes_collections(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a method of an estimator hand collections to the module that knows them."""
+    """Wrap a method of an estimator so that collections go to the module that computes on them."""
 
     @wraps(method)
     def call(self: Any, X: Any, *others: Any, **named: Any) -> Any:
@@ -44,10 +70,15 @@ def takes_collections(method: Callable[..., Any]) -> Callable[..., Any]:
         if library not in _HANDLERS or type(X).__name__ != _LAZY.get(library, type(X).__name__):
             return method(self, X, *others, **named)
         handler: Any = import_module(_HANDLERS[library])
+        if others and method.__name__ in _ROW_BY_ROW:  # such as links
+            given = signature(method).bind(self, X, *others, **named).arguments
+            named = {name: given[name] for name in list(given)[2:]}
+            others = ()
         if method.__name__ == "fit":
             return handler.fit(self, X, *others, **named)
         if method.__name__ == "fit_transform":
-            return handler.fit(self, X, *others, **named).transform(X)
+            # Where fits are refused there is no other.
+            return getattr(handler, method.__name__, handler.fit)(self, X, *others, **named)
         return handler.apply(self, method.__name__, X, *others, **named)
 
     return call

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -60,6 +60,8 @@ def named_operators(operators: Any) -> tuple[Operator, ...] | None:
         raise ValueError(
             f"operators={named!r} must be a sequence of operator names or Operator objects."
         )
+    if isinstance(named, Set):  # whose order differs from process to process
+        named = sorted(named, key=lambda given: str(getattr(given, "name", given)))
     resolved = resolve_operators(tuple(named))
     for operator in resolved:
         if isinstance(operator, BuiltInOperator) and operator.number_of is not None:

@@ -32,7 +32,6 @@ from featurewright.estimators.construction import (
 from featurewright.estimators.parameters import rows_or_share
 from featurewright.estimators.progress import compilation_notice, progress
 from featurewright.estimators.shared_parameters import (
-    CLASS_CRITERION,
     CLASS_WEIGHT,
     CUT_COST,
     GROWTH,
@@ -43,6 +42,7 @@ from featurewright.estimators.shared_parameters import (
     RUNNING,
     SEARCH,
     check_raw_columns,
+    class_criterion,
 )
 from featurewright.estimators.units import chosen_backend, grow_in_blocks
 
@@ -262,7 +262,7 @@ class GrownClassifier(ClassifierMixin, GrownEnsemble):
     """Predict the class with the largest mean share in the leaves."""
 
     _parameters: ClassVar = {
-        "criterion": CLASS_CRITERION,
+        "criterion": class_criterion("normalized_gain"),
         "class_weight": CLASS_WEIGHT,
         "cut_cost": CUT_COST,
     }

@@ -19,10 +19,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from featurewright.estimators.collections import TakesCollections
+from featurewright.expressions.text import shorten
 
 # A check takes the name and the value of a parameter, and raises an error that names both.
 Check = Callable[[str, Any], Any]
 Estimator = TypeVar("Estimator", bound=type)
+_MAX_SHOWN = 100  # characters of a value in an error
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class DeclaredParameters(TakesCollections):
 
 
 def _naming_arguments(constructor: Callable[..., None]) -> Callable[..., None]:
-    """Have a constructor refuse arguments that it does not take by the name of the public class.
+    """Wrap a constructor so that errors about unknown arguments name the public class.
 
     Python's own error names the class that has the constructor, which may be one that users have
     never seen.
@@ -118,8 +120,8 @@ def keep_arguments(estimator: Any, arguments: Mapping[str, Any]) -> None:
             setattr(estimator, name, value)
 
 
-def documented(*, attributes: str = "") -> Callable[[Estimator], Estimator]:
-    """Fill `{parameters}` and `{attributes}` in a class's docstring."""
+def documented(*, attributes: str = "", publication: str = "") -> Callable[[Estimator], Estimator]:
+    """Fill `{parameters}`, `{attributes}` and `{publication}` in a class's docstring."""
 
     def fill(estimator: Estimator) -> Estimator:
         declared = declared_parameters(estimator)
@@ -127,7 +129,8 @@ def documented(*, attributes: str = "") -> Callable[[Estimator], Estimator]:
         entries = [declared[name].describe(name, p.default) for name, p in signature.items()]
         document = dedent("    " + (estimator.__doc__ or ""))
         document = document.replace("{parameters}", "\n".join(entries))
-        estimator.__doc__ = document.replace("{attributes}", attributes.strip())
+        document = document.replace("{attributes}", attributes.strip())
+        estimator.__doc__ = document.replace("{publication}", publication)
         return estimator
 
     return fill
@@ -136,11 +139,16 @@ def documented(*, attributes: str = "") -> Callable[[Estimator], Estimator]:
 # Reading values ---------------------------------------------------------------------------------
 
 
+def shown(value: Any) -> str:
+    """Return a value as it is written in code, on one short line."""
+    return shorten(" ".join(repr(value).split()), _MAX_SHOWN)
+
+
 def one_of(name: str, value: Any, allowed: Sequence[Any]) -> Any:
     """Return a value that is one of the allowed ones."""
     if not any(value is a or (isinstance(value, str) and value == a) for a in allowed):
         listed = ", ".join(repr(a) for a in allowed)
-        raise ValueError(f"{name}={value!r} is not known; use one of {listed}.")
+        raise ValueError(f"{name}={shown(value)} is not known; use one of {listed}.")
     return value
 
 
@@ -152,14 +160,14 @@ def whole_number(
     if not fits or (most is not None and value > most):
         wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
         rest = "" if other is None else f", or {other}"
-        raise ValueError(f"{name}={value!r} must be a whole number {wanted}{rest}.")
+        raise ValueError(f"{name}={shown(value)} must be a whole number {wanted}{rest}.")
     return int(value)
 
 
 def flag(name: str, value: Any) -> bool:
     """Return True or False; any other value would count as True."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name}={value!r} must be True or False.")
+        raise ValueError(f"{name}={shown(value)} must be True or False.")
     return bool(value)
 
 
@@ -167,7 +175,7 @@ def check_jobs(n_jobs: Any) -> None:
     """Check a number of threads; negative ones count from the last core, as in joblib."""
     whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and not (whole and n_jobs != 0):
-        raise ValueError(f"n_jobs={n_jobs!r} must be a whole number other than 0, or None.")
+        raise ValueError(f"n_jobs={shown(n_jobs)} must be a whole number other than 0, or None.")
 
 
 def number(
@@ -181,7 +189,7 @@ def number(
         fits = float(value) >= least
     if not fits:
         wanted = f"above {above:g}" if above is not None else f"of at least {least:g}"
-        raise ValueError(f"{name}={value!r} must be a finite number {wanted}.")
+        raise ValueError(f"{name}={shown(value)} must be a finite number {wanted}.")
     return float(value)
 
 
@@ -194,7 +202,9 @@ def rows_or_share(name: str, value: Any, n_rows: int, least: int) -> int:
     """Return a number of rows, given as such or as a share of them in (0, 1]."""
     if isinstance(value, Real) and not isinstance(value, Integral):
         if not 0.0 < float(value) <= 1.0:
-            raise ValueError(f"{name}={value!r} must lie in (0, 1] when it is a share of rows.")
+            raise ValueError(
+                f"{name}={shown(value)} must lie in (0, 1] when it is a share of rows."
+            )
         return max(least, ceil(float(value) * n_rows))
     return whole_number(name, value, least)
 
@@ -209,7 +219,7 @@ def raw_columns(max_features: Any, n_columns: int, rounding: Callable[[float], i
         return max(1, rounding(count))
     if isinstance(max_features, Real) and not isinstance(max_features, Integral):
         if not 0.0 < float(max_features) <= 1.0:
-            raise ValueError(f"max_features={max_features!r} must lie in (0, 1] when a share.")
+            raise ValueError(f"max_features={shown(max_features)} must lie in (0, 1] when a share.")
         return max(1, rounding(float(max_features) * n_columns))
     return min(n_columns, whole_number("max_features", max_features, 0))
 
@@ -251,7 +261,7 @@ def within(interval: str) -> Check:
         fits = fits and (low < value if interval[0] == "(" else low <= value)
         fits = fits and (value < high if interval[-1] == ")" else value <= high)
         if not fits:
-            raise ValueError(f"{name}={value!r} must be a number in {interval}.")
+            raise ValueError(f"{name}={shown(value)} must be a number in {interval}.")
 
     return check
 
@@ -278,7 +288,13 @@ def check_class_weight(name: str, value: Any) -> None:
         balanced = isinstance(value, str) and value == "balanced"
         if not balanced:
             raise ValueError(
-                f"{name}={value!r} must be a dict of label to weight, 'balanced' or None."
+                f"{name}={shown(value)} must be a dict of label to weight, 'balanced' or None."
+            )
+    for label, weight in value.items() if isinstance(value, Mapping) else ():
+        if not _is_number(weight) or weight < 0:
+            raise ValueError(
+                f"{name} gives the class {label!r} the weight {shown(weight)}, but a finite "
+                "number of at least 0 is expected: change it."
             )
 
 
@@ -288,7 +304,8 @@ def check_seed(name: str, value: Any) -> None:
         return
     if not isinstance(value, Integral) or not 0 <= int(value) < 2**32:
         raise ValueError(
-            f"{name}={value!r} must be a whole number from 0 to 2**32 - 1, a RandomState, or None."
+            f"{name}={shown(value)} must be a whole number from 0 to 2**32 - 1, a RandomState, or "
+            "None."
         )
 
 
@@ -304,4 +321,4 @@ def check_threads(name: str, value: Any) -> None:
 
 
 def accept(name: str, value: Any) -> None:
-    """Let everything pass: what the value must be is known only from others, or from the target."""
+    """Accept every value: what it must be is known only from others, or from the target."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral
+from textwrap import fill
 from typing import Any
 
 from featurewright.engine.buffers import STRATEGIES
@@ -63,18 +64,34 @@ def check_halving(name: str, value: Any) -> None:
         whole(32)(name, value)
 
 
-CLASS_CRITERION = Parameter(
-    "str",
-    """
-    How splits are scored: "normalized_gain" (the default), "entropy", "gain_ratio", "gini" or
-    "kearns_mansour".
-    """,
-    choice(*CLASS_CRITERIA, None),
-)
+_TEXT_WIDTH = 92
+_NUMBER_CRITERIA = " or ".join(f'"{name}"' for name in NUMBER_CRITERIA)
+
+
+def class_criterion(default: str) -> Parameter:
+    """Return the parameter for the criterion of a learner of classes."""
+    text = f"How splits are scored: {_class_criteria(default)}."
+    return Parameter("str", fill(text, _TEXT_WIDTH), choice(*CLASS_CRITERIA, None))
+
+
+def any_criterion(default: str, what: str = "How splits are scored.") -> Parameter:
+    """Return the parameter for the criterion of a learner of classes or of numbers."""
+    text = (
+        f"{what} Classes: {_class_criteria(default)}. Numbers: {_NUMBER_CRITERIA}, which also "
+        "makes numbers of classes that are whole numbers."
+    )
+    check = choice(*CLASS_CRITERIA, *NUMBER_CRITERIA, None)
+    return Parameter("str", fill(text, _TEXT_WIDTH), check)
+
+
+def _class_criteria(default: str) -> str:
+    """Return the criteria for classes as text, the default first."""
+    *others, last = (f'"{name}"' for name in sorted(CLASS_CRITERIA) if name != default)
+    return f'"{default}" (the default), {", ".join(others)} or {last}'
+
+
 NUMBER_CRITERION = Parameter(
-    "str",
-    """How splits are scored: "squared_error".""",
-    choice(*NUMBER_CRITERIA, None),
+    "str", f"How splits are scored: {_NUMBER_CRITERIA}.", choice(*NUMBER_CRITERIA, None)
 )
 CLASS_WEIGHT = Parameter('dict, "balanced" or None', "Weights of the classes.", check_class_weight)
 MIN_WEIGHT = Parameter(
@@ -219,7 +236,6 @@ RUNNING = {
     "n_jobs": Parameter("int", "Threads of this process.", check_threads),
     "verbose": Parameter("int", "Draw a progress bar.", check_verbose),
 }
-ALL_CRITERIA = choice(*CLASS_CRITERIA, *NUMBER_CRITERIA, None)
 
 
 def check_raw_columns(learner: Any) -> None:

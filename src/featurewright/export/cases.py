@@ -14,7 +14,8 @@ from featurewright.engine.forest import Forest
 from featurewright.export.graph import Ensemble, Graph, Step
 from featurewright.export.scalars import whole
 from featurewright.expressions.dialects import Dialect
-from featurewright.expressions.sql_form import NARROW_END, Sql, case, narrow_end, number, sqlglot
+from featurewright.expressions.sql_form import NARROW_END, narrow_end
+from featurewright.expressions.sql_pieces import Sql, case, number, sqlglot
 
 MAX_NODES = 300_000  # more would be hundreds of megabytes of SQL
 _LAST = float(np.nextafter(NARROW_END, 0.0))  # the largest float64 that float32 holds, rounded

@@ -12,10 +12,9 @@ from featurewright.export.moments import read_moment
 from featurewright.export.scalars import chain, is_operator, render
 from featurewright.expressions import OPERATORS, Domain
 from featurewright.expressions.dialects import Dialect
-from featurewright.expressions.sql_form import (
-    TRUTHS,
+from featurewright.expressions.sql_form import TRUTHS, Rules
+from featurewright.expressions.sql_pieces import (
     Make,
-    Rules,
     Sql,
     case,
     double,
@@ -182,7 +181,7 @@ class Layers:
     # Writing ------------------------------------------------------------------------------------
 
     def _key(self, key: str, k: int, *, first: bool) -> Sql:
-        """Carry a key column along under a name of our own."""
+        """Write a key column, which all layers pass on under a name of our own."""
         if not first:
             return _column(f"k{k}")
         return sqlglot().Alias(this=quoted(key, column=True), alias=_internal(f"k{k}"))
@@ -258,9 +257,7 @@ def _code_of(name: str, column: Make, levels: Sequence[Any], dialect: Dialect) -
     if levels and all(isinstance(level, (int, float)) for level in levels):
         value, labels = _as_number(column, dialect), [number(float(level)) for level in levels]
     elif all(isinstance(level, str) for level in levels):
-        value = exp.Cast(this=column(), to=kind("TEXT"))
-        if dialect.binary_labels:
-            value = exp.Collate(this=value, expression=exp.Var(this="BINARY"))
+        value = dialect.label(exp.Cast(this=column(), to=kind("TEXT")))
         labels = [text(str(level)) for level in levels]
     else:
         raise ValueError(
@@ -273,23 +270,16 @@ def _code_of(name: str, column: Make, levels: Sequence[Any], dialect: Dialect) -
 
 def _number(column: Make, rules: Rules, dialect: Dialect) -> Sql:
     """Write a number: text that holds none, NaN and what is too large are missing."""
-    holds = (lambda: _holds_number(column)) if dialect.casts_text_to_zero else None
+    asked = dialect.holds_number
+    holds = None if asked is None else lambda: asked(column)
     return rules.input(lambda: double(column()), holds)
 
 
 def _as_number(column: Make, dialect: Dialect) -> Sql:
     """Write a column as a number, missing where it holds none."""
-    if not dialect.casts_text_to_zero:
+    if dialect.holds_number is None:
         return double(column())
-    return case((_holds_number(column), double(column())))
-
-
-def _holds_number(column: Make) -> Sql:
-    """Write whether a value is a number, or text that reads as one."""
-    exp = sqlglot()
-    storage = exp.Anonymous(this="TYPEOF", expressions=[column()])
-    known = exp.In(this=storage, expressions=[text("integer"), text("real")])
-    return exp.Or(this=known, expression=exp.EQ(this=double(column()), expression=column()))
+    return case((dialect.holds_number(column), double(column())))
 
 
 def _zero_or_one(column: Make, dialect: Dialect) -> Sql:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from featurewright.expressions.dialects import DIALECTS, Dialect
-from featurewright.expressions.sql_form import Sql
+from featurewright.expressions.sql_pieces import Sql
 from featurewright.tables.dates import TimeKind, written_forms
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def date_part(graph: Graph, column: Any, kinds: dict[str, str]) -> int:
     """Return the step of a derived column: a part of a date, or the difference of two dates."""
 
     def over(step: int, divisor: float) -> int:
-        """Divide, which is exact where a product with the reciprocal is not."""
+        """Divide: a product with the reciprocal would be inexact."""
         return graph.add("ratio", step, graph.add("number", data=divisor))
 
     def floor(step: int, divisor: float) -> int:

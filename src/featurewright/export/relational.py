@@ -18,8 +18,8 @@ from featurewright.export.layers import read_column
 from featurewright.export.moments import read_moment
 from featurewright.expressions import Column, Domain
 from featurewright.expressions.dialects import Dialect
-from featurewright.expressions.sql_form import (
-    Rules,
+from featurewright.expressions.sql_form import Rules
+from featurewright.expressions.sql_pieces import (
     Sql,
     case,
     kind,
@@ -202,9 +202,7 @@ class LinkedQuery:
         if what != "text":
             size = exp.Abs(this=exp.Cast(this=quoted(name, column=True), to=kind("DOUBLE")))
             return case((exp.LTE(this=size, expression=number(_LARGEST)), column))
-        if self.dialect.binary_labels:
-            return exp.Collate(this=column, expression=exp.Var(this="BINARY"))
-        return column
+        return self.dialect.label(column)
 
     def _label(self, schema: Schema, at: int) -> Sql:
         """Write a column of labels as it is."""
@@ -548,7 +546,7 @@ def _parse(query: str) -> Sql:
 
 
 def _named(value: Sql, name: str) -> Sql:
-    """Give a value one of our names."""
+    """Write a value under a name of our own."""
     exp = sqlglot()
     return exp.Alias(this=value, alias=exp.Identifier(this=name, quoted=False))
 

@@ -9,7 +9,8 @@ from typing import Any
 from featurewright.export.graph import Step
 from featurewright.expressions import OPERATORS
 from featurewright.expressions.dialects import get_dialect
-from featurewright.expressions.sql_form import Make, Rules, Sql, case, number, sqlglot, text
+from featurewright.expressions.sql_form import Rules
+from featurewright.expressions.sql_pieces import Make, Sql, case, number, sqlglot, text
 
 _GROUP = 40  # terms of a sum, or arguments of a function, side by side: SQLite bounds both
 _LEAST, _MOST = -700.0, 700.0  # exponents whose exponential is neither zero nor infinite

@@ -17,7 +17,7 @@ from featurewright.export.layers import Layers
 from featurewright.export.predictions import graph_of
 from featurewright.export.relational import LinkedQuery
 from featurewright.expressions.dialects import Dialect, get_dialect
-from featurewright.expressions.sql_form import Sql, quoted, sqlglot
+from featurewright.expressions.sql_pieces import Sql, quoted, sqlglot
 from featurewright.relations import RelationalFeatures
 
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from numbers import Integral
 
 _MULTIPLE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*n\s*")
+_MOST = 2**31 - 1
 
 
 def parse_budget(budget: int | str, n_columns: int, name: str = "budget") -> int:
@@ -35,7 +36,7 @@ def parse_budget(budget: int | str, n_columns: int, name: str = "budget") -> int
     if isinstance(budget, Integral) and not isinstance(budget, bool):
         if budget < 1:
             raise ValueError(f"{name} must be {expected}, got {budget}; give a larger one.")
-        return int(budget)
+        return _within_reach(int(budget), name)
     if not isinstance(budget, str):
         raise TypeError(f"{name} must be {expected}, got {budget!r}; change it.")
     match = _MULTIPLE.fullmatch(budget)
@@ -44,4 +45,11 @@ def parse_budget(budget: int | str, n_columns: int, name: str = "budget") -> int
     factor = Decimal(match[1])  # in binary, "0.29n" of 100 columns would fall short of 29
     if factor == 0:
         raise ValueError(f"{name} must be {expected}, got {budget!r}; give a larger one.")
-    return max(1, int(factor * n_columns))
+    return _within_reach(max(1, int(factor * n_columns)), name)
+
+
+def _within_reach(budget: int, name: str) -> int:
+    """Return a budget that is not too large to count."""
+    if budget > _MOST:
+        raise ValueError(f"{name} is {budget:,} candidates, but at most {_MOST:,} can be counted.")
+    return budget

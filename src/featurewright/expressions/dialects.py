@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-Sql = Any
+from featurewright.expressions.sql_pieces import (
+    Make,
+    Sql,
+    case,
+    double,
+    kind,
+    number,
+    quoted,
+    sqlglot,
+    text,
+)
 
 _DAY_SECONDS = 86_400.0
 _SECOND_MICROS = 1e6
@@ -22,14 +32,16 @@ class Dialect:
         Its name, here and in sqlglot.
     casts_round : bool
         Whether casting to float32 and back rounds, and never fails.
-    casts_text_to_zero : bool
-        Whether a cast to a number turns other text into zero, so that it must be tested first.
+    holds_number : callable or None
+        Writes whether a value is a number, or text that reads as one. It is asked first where a
+        cast to a number turns other text into zero.
     casts_booleans : bool
         Whether truth values can be cast to floats; elsewhere they become whole numbers first.
     decimal_literals : bool
         Whether a number among literals alone is a decimal number and not a float.
-    binary_labels : bool
-        Whether labels need a collation that tells cases apart.
+    labels_collation : str
+        The collation that tells labels apart which differ in case alone, where columns may have
+        another one.
     greatest : str
         The function that returns the largest of its arguments.
     forbidden_in_names : str
@@ -60,10 +72,10 @@ class Dialect:
 
     name: str
     casts_round: bool = False
-    casts_text_to_zero: bool = False
+    holds_number: Callable[[Make], Sql] | None = None
     casts_booleans: bool = False
     decimal_literals: bool = False
-    binary_labels: bool = False
+    labels_collation: str = ""
     greatest: str = "GREATEST"
     forbidden_in_names: str = ""
     plain_outputs: bool = False
@@ -88,6 +100,12 @@ class Dialect:
                         "have; rename the column."
                     )
 
+    def label(self, value: Sql) -> Sql:
+        """Write text so that labels are compared letter by letter."""
+        if not self.labels_collation:
+            return value
+        return sqlglot().Collate(this=value, expression=sqlglot().Var(this=self.labels_collation))
+
     def comparable_name(self, name: str) -> str:
         """Return what the database compares names by."""
         return name if self.case_sensitive_names else name.casefold()
@@ -107,30 +125,22 @@ def get_dialect(name: Any) -> Dialect:
 
 def _duckdb_date(name: str) -> Sql:
     """Write a date in DuckDB."""
-    from featurewright.expressions.sql_form import kind, quoted, sqlglot
-
     stamp = sqlglot().TryCast(this=quoted(name, column=True), to=kind("TIMESTAMP"))
     return _from_micros(_call("EPOCH_US", stamp))
 
 
 def _duckdb_time(name: str) -> Sql:
     """Write a time of day in DuckDB."""
-    from featurewright.expressions.sql_form import kind, quoted, sqlglot
-
     return _call("EPOCH", sqlglot().TryCast(this=quoted(name, column=True), to=kind("TIME")))
 
 
 def _duckdb_duration(name: str) -> Sql:
     """Write a duration in DuckDB."""
-    from featurewright.expressions.sql_form import quoted
-
     return _call("EPOCH", quoted(name, column=True))
 
 
 def _duckdb_written(name: str, forms: Sequence[str]) -> Sql:
     """Write dates that are text in DuckDB."""
-    from featurewright.expressions.sql_form import case, kind, number, quoted, sqlglot, text
-
     exp = sqlglot()
     listed = exp.Array(expressions=[text(form) for form in forms])
     label = exp.Cast(this=quoted(name, column=True), to=kind("TEXT"))
@@ -144,8 +154,6 @@ def _postgres_seconds(type_name: str | None) -> Callable[[str], Sql]:
     """Return what writes a date, a time or, without a type, a duration in Postgres."""
 
     def write(name: str) -> Sql:
-        from featurewright.expressions.sql_form import double, kind, quoted, sqlglot
-
         exp = sqlglot()
         value = quoted(name, column=True)
         if type_name is not None:
@@ -159,8 +167,6 @@ def _sqlite_seconds(day: str) -> Callable[[str], Sql]:
     """Return what writes dates or, after a day, times of day, which SQLite holds as text."""
 
     def write(name: str) -> Sql:
-        from featurewright.expressions.sql_form import case, double, quoted, sqlglot, text
-
         exp = sqlglot()
 
         def part(form: str) -> Sql:
@@ -177,10 +183,15 @@ def _sqlite_seconds(day: str) -> Callable[[str], Sql]:
     return write
 
 
+def _sqlite_holds_number(value: Make) -> Sql:
+    """Write whether a value in SQLite is a number, or text that reads as one."""
+    exp = sqlglot()
+    known = exp.In(this=_call("TYPEOF", value()), expressions=[text("integer"), text("real")])
+    return exp.Or(this=known, expression=exp.EQ(this=double(value()), expression=value()))
+
+
 def _bigquery_date(name: str) -> Sql:
     """Write a date in BigQuery, NULL where it cannot be read."""
-    from featurewright.expressions.sql_form import quoted, sqlglot
-
     exp = sqlglot()
     zoned = exp.DataType(this=exp.DataType.Type.TIMESTAMPTZ)
     stamp = exp.TryCast(this=quoted(name, column=True), to=zoned)
@@ -189,8 +200,6 @@ def _bigquery_date(name: str) -> Sql:
 
 def _snowflake_date(name: str) -> Sql:
     """Write a date in Snowflake."""
-    from featurewright.expressions.sql_form import kind, quoted, sqlglot
-
     exp = sqlglot()
     stamp = exp.Cast(this=quoted(name, column=True), to=kind("TIMESTAMPNTZ"))
     return _from_micros(_call("DATE_PART", exp.Var(this="EPOCH_MICROSECOND"), stamp))
@@ -201,8 +210,6 @@ def _spark_date(name: str) -> Sql:
 
     Spark counts seconds in the zone of the session, on which the parts do not depend.
     """
-    from featurewright.expressions.sql_form import double, number, quoted, sqlglot, text
-
     exp = sqlglot()
     column = quoted(name, column=True)
     days = _call("DATEDIFF", _call("TO_DATE", column), _call("TO_DATE", text("1970-01-01")))
@@ -217,15 +224,11 @@ def _spark_date(name: str) -> Sql:
 
 def _call(name: str, *values: Sql) -> Sql:
     """Write a function of a database as it is."""
-    from featurewright.expressions.sql_form import sqlglot
-
     return sqlglot().Anonymous(this=name, expressions=list(values))
 
 
 def _from_micros(value: Sql) -> Sql:
     """Write microseconds as seconds."""
-    from featurewright.expressions.sql_form import double, number, sqlglot
-
     return sqlglot().Div(this=double(value), expression=number(_SECOND_MICROS), typed=True)
 
 
@@ -233,8 +236,6 @@ def _instant_micros(function: str, *arguments: str) -> Callable[[str], Sql]:
     """Return what writes a time with a zone by a function that gives microseconds since 1970."""
 
     def write(name: str) -> Sql:
-        from featurewright.expressions.sql_form import kind, quoted, sqlglot
-
         exp = sqlglot()
         stamp = exp.Cast(this=quoted(name, column=True), to=kind("TIMESTAMPTZ"))
         first = [exp.Var(this=argument) for argument in arguments]
@@ -273,9 +274,9 @@ DIALECTS: dict[str, Dialect] = {
         ),
         Dialect(
             "sqlite",
-            casts_text_to_zero=True,
+            holds_number=_sqlite_holds_number,
             casts_booleans=True,
-            binary_labels=True,  # a column may have been declared to ignore case
+            labels_collation="BINARY",  # a column may have been declared to ignore case
             greatest="MAX",
             max_columns=2000,
             max_nesting=20,  # its parser keeps a hundred symbols at most

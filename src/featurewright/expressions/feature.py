@@ -87,8 +87,8 @@ class Feature:
 
         Parameters
         ----------
-        dialect : {"duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"}
-            Whose SQL.
+        dialect : str, default="duckdb"
+            Whose SQL: a dialect of `to_sql`, such as "postgres".
 
         Returns
         -------

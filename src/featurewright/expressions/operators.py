@@ -462,7 +462,7 @@ class BuiltInOperator(Operator):
         return {"name": self.name}
 
     def __setstate__(self, state: dict[str, str]) -> None:
-        """Become the row of that name."""
+        """Take the fields of the row of that name."""
         vars(self).update(vars(BUILT_IN[state["name"]]))
 
 

@@ -15,6 +15,7 @@ from featurewright.expressions.nodes import Call, Column, Expression
 from featurewright.expressions.numbers import number_code, number_text
 from featurewright.expressions.opcodes import FLOAT_MAX
 from featurewright.expressions.operators import Infix, Operator, Precedence, Prefix, get_operator
+from featurewright.expressions.programs import level_text
 from featurewright.expressions.text import PLAIN, written_form
 
 MAX_TOKENS = 400
@@ -337,7 +338,7 @@ class _Parser:
         if known is None:
             codes = [int(label)] if re.fullmatch("[0-9]{1,7}", label) else []
         else:
-            codes = [code for code, level in enumerate(known) if str(level) == label]
+            codes = [code for code in range(len(known)) if level_text(known, code) == label]
         if len(codes) != 1:
             self.fail(quoted, f"the label of one level of column {column.name!r}")
         return self.call(token, operator, (column,), (codes[0], label))

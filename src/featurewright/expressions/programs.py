@@ -174,7 +174,19 @@ def level_label(argument: Expression, code: int, levels: Levels | None) -> str:
         return str(code)
     if code >= len(known):
         raise _broken(f"tests level {code} of column {argument.name!r}, which has {len(known)}")
-    return str(known[code])
+    return level_text(known, code)
+
+
+def level_text(levels: Sequence[Any], code: int) -> str:
+    """Return the text of a level, with its type where another level has the same text.
+
+    Levels of several types, which are sorted by type, may be 1 and "1".
+    """
+    text = str(levels[code])
+    if type(levels[0]) is type(levels[-1]) or isinstance(levels[code], str):
+        return text
+    shared = any(str(level) == text for k, level in enumerate(levels) if k != code)
+    return f"{text} ({type(levels[code]).__name__})" if shared else text
 
 
 def _operator(opcode: int, user_operators: Sequence[Operator]) -> Operator:

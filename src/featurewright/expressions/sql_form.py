@@ -8,10 +8,8 @@ piece of SQL, since a piece can stand in one place only and some rules ask for a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, reduce
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +22,16 @@ from featurewright.expressions.dialects import get_dialect
 from featurewright.expressions.domains import Boolean, Domain
 from featurewright.expressions.opcodes import FLOAT_MAX
 from featurewright.expressions.operators import BuiltInOperator, Magnitude
+from featurewright.expressions.sql_pieces import (
+    Make,
+    Sql,
+    case,
+    kind,
+    number,
+    quoted,
+    sqlglot,
+    text,
+)
 
 NARROW_END = math.ldexp(2**25 - 1, 103)
 """Numbers from here on are infinite as float32, smaller ones round to the largest float32."""
@@ -33,9 +41,6 @@ _TINY = math.ldexp(1.0, -126)  # below, float32 has steps of one size
 _STEP = math.ldexp(1.5, -97)  # adding this rounds a float64 to those steps
 _MAX_LENGTH = 500_000
 
-Sql = Any
-Make = Callable[[], Sql]
-
 
 def sql_of(expression: Expression, dialect: str = "duckdb") -> str:
     """Write an expression as one piece of SQL over the columns of a table.
@@ -44,8 +49,8 @@ def sql_of(expression: Expression, dialect: str = "duckdb") -> str:
     ----------
     expression : Expression
         What to write.
-    dialect : {"duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"}
-        Whose SQL.
+    dialect : str, default="duckdb"
+        A name in `DIALECTS`.
 
     Returns
     -------
@@ -107,67 +112,6 @@ def check_operator(node: Call) -> None:
             f"Operator {node.operator.given_name!r} is a function of your own, which has no SQL or "
             "ONNX form; fit with built-in operators to export the model."
         )
-
-
-@cache
-def sqlglot() -> Any:
-    """Return sqlglot's expressions; the package is optional and imported on first use."""
-    try:
-        return import_module("sqlglot.expressions")
-    except ImportError:
-        raise ImportError(
-            "Writing SQL needs the package sqlglot, which is not installed; run 'pip install "
-            "featurewright[sql]'."
-        ) from None
-
-
-def quoted(name: str, *, column: bool = False) -> Sql:
-    """Write a name in quotes, whatever it holds."""
-    if not name or "\0" in name:
-        raise ValueError(
-            f"The name {name!r} cannot be written in SQL, where names are not empty and hold no "
-            "NUL character; rename the column."
-        )
-    exp = sqlglot()
-    identifier = exp.Identifier(this=name, quoted=True)
-    return exp.Column(this=identifier) if column else identifier
-
-
-def number(value: float) -> Sql:
-    """Write a number with an exponent, which databases read as a float and not as a decimal."""
-    exp = sqlglot()
-    text = repr(abs(float(value)))
-    literal = exp.Literal(this=text if "e" in text else f"{text}e0", is_string=False)
-    return exp.Neg(this=literal) if math.copysign(1.0, value) < 0 and value != 0 else literal
-
-
-def text(value: str) -> Sql:
-    """Write a string."""
-    if "\0" in value:
-        raise ValueError(
-            f"The label {value!r} cannot be written in SQL, where strings hold no NUL character; "
-            "rename the label."
-        )
-    return sqlglot().Literal.string(value)
-
-
-def case(*branches: tuple[Sql, Sql], otherwise: Sql = None) -> Sql:
-    """Write CASE WHEN condition THEN value ... ELSE otherwise END."""
-    exp = sqlglot()
-    ifs = [exp.If(this=condition, true=value) for condition, value in branches]
-    return exp.Case(ifs=ifs, default=otherwise)
-
-
-def kind(name: str) -> Sql:
-    """Write a type: DOUBLE, FLOAT, INT or TEXT."""
-    exp = sqlglot()
-    return exp.DataType(this=exp.DataType.Type[name])
-
-
-def double(value: Sql) -> Sql:
-    """Write a cast to float64; where a dialect has such a cast, what is no number gives NULL."""
-    exp = sqlglot()
-    return exp.TryCast(this=value, to=kind("DOUBLE"))
 
 
 @dataclass(frozen=True)

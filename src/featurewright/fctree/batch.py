@@ -48,8 +48,8 @@ from featurewright.estimators.parameters import (
     within,
 )
 from featurewright.estimators.progress import compilation_notice, progress
+from featurewright.estimators.publications import cited
 from featurewright.estimators.shared_parameters import (
-    ALL_CRITERIA,
     CLASS_WEIGHT,
     MAX_TIME,
     MIN_SAMPLES_LEAF,
@@ -57,6 +57,7 @@ from featurewright.estimators.shared_parameters import (
     OUTPUT,
     RANDOM_STATE,
     RUNNING,
+    any_criterion,
     worded,
 )
 from featurewright.estimators.units import chosen_backend, run_units
@@ -274,7 +275,15 @@ class _Best:
         return sorted(self.heap, reverse=True)
 
 
-@documented()
+@documented(
+    publication=cited(
+        "fctree",
+        """
+This is the exhaustive method beside feature construction trees in their publication, called TFC
+there. `featurewright.published("tfc")` has its settings, which are the defaults.
+""",
+    ),
+)
 class BatchConstructor(ConstructiveLearner):
     """Apply every operator to every choice of columns, and keep what separates all rows best.
 
@@ -298,6 +307,8 @@ class BatchConstructor(ConstructiveLearner):
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of str
         Their names, where the table had names.
+
+    {publication}
 
     Examples
     --------
@@ -323,14 +334,8 @@ class BatchConstructor(ConstructiveLearner):
             columns of their kind; where that leaves none of those named, they are refused.
             """,
         ),
-        "criterion": Parameter(
-            "str",
-            """
-            How features are scored by their best split of all rows. Classes: "entropy" (the
-            default), "gain_ratio", "gini", "kearns_mansour" or "normalized_gain". Numbers:
-            "squared_error", which also makes numbers of classes that are whole numbers.
-            """,
-            ALL_CRITERIA,
+        "criterion": any_criterion(
+            "entropy", "How features are scored by their best split of all rows."
         ),
         "n_features_out": Parameter(
             "int",

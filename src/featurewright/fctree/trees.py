@@ -32,14 +32,15 @@ from featurewright.estimators.parameters import (
     rows_or_share,
     whole,
 )
+from featurewright.estimators.publications import cited
 from featurewright.estimators.shared_parameters import (
-    CLASS_CRITERION,
     FITTED,
     GROWTH,
     MAX_TIME,
     OPERATORS,
     OUTPUT,
     check_budget_or_auto,
+    class_criterion,
     worded,
 )
 from featurewright.expressions import Feature, Operator, parse_budget
@@ -279,7 +280,20 @@ class FCTree(GrownEnsemble):
         return tuple(sorted(merged, key=lambda feature: -feature.gain))
 
 
-@documented(attributes=LEARNED)
+@documented(
+    attributes=LEARNED,
+    publication=cited(
+        "fctree",
+        """
+`featurewright.published("fctree")` has the settings of the publication: as many constructed
+features at a node as there are columns (`n_constructed="1n"`), and no column tested twice on a path
+(`reuse_columns=False`, which is the default where features are constructed).
+`published("fctree_unweighted")` is the same without weights. What is left: the form of the weights
+is ours. It has the properties that the publication states: operators that built more informative
+features at a node are drawn more often below it.
+""",
+    ),
+)
 class FCTreeClassifier(GrownClassifier, FCTree):
     """A decision tree that constructs features at its nodes and learns which operators pay.
 
@@ -301,6 +315,8 @@ class FCTreeClassifier(GrownClassifier, FCTree):
         The classes.
     {attributes}
 
+    {publication}
+
     Examples
     --------
     >>> import numpy as np
@@ -316,13 +332,7 @@ class FCTreeClassifier(GrownClassifier, FCTree):
     """
 
     _parameters: ClassVar = {
-        "criterion": worded(
-            CLASS_CRITERION,
-            """
-            How splits are scored: "entropy" (the default), "gain_ratio", "gini", "kearns_mansour"
-            or "normalized_gain".
-            """,
-        )
+        "criterion": class_criterion("entropy"),
     }
 
     def __init__(
@@ -354,7 +364,15 @@ class FCTreeClassifier(GrownClassifier, FCTree):
         keep_arguments(self, locals())
 
 
-@documented(attributes=LEARNED)
+@documented(
+    attributes=LEARNED,
+    publication=cited(
+        "fctree",
+        """
+The publication has two classes. `n_constructed="1n"` is the setting that differs from the defaults.
+""",
+    ),
+)
 class FCTreeRegressor(GrownRegressor, FCTree):
     """A regression tree that constructs features at its nodes and learns which operators pay.
 
@@ -367,6 +385,8 @@ class FCTreeRegressor(GrownRegressor, FCTree):
     Attributes
     ----------
     {attributes}
+
+    {publication}
 
     Examples
     --------

@@ -36,10 +36,11 @@ from featurewright.estimators.parameters import (
     within,
 )
 from featurewright.estimators.progress import compilation_notice, progress
+from featurewright.estimators.publications import cited
 from featurewright.estimators.shared_parameters import (
-    ALL_CRITERIA,
     CLASS_WEIGHT,
     SAMPLES,
+    any_criterion,
     worded,
 )
 from featurewright.expressions import Domain
@@ -88,7 +89,17 @@ def check_depth_weights(name: str, value: Any) -> None:
         )
 
 
-@documented()
+@documented(
+    publication=cited(
+        "paths",
+        """
+`featurewright.published("forest_paths")` has the settings of the publication: as many trees as the
+kernel needs (`n_estimators="auto"`), 50 more at a time until it changes by less than 0.01. What is
+left: the publication counts the root of a tree among the nodes of a path, as the default does, but
+its alignments with the target are closer to those of ``kernel(X, root=False)``.
+""",
+    ),
+)
 class ForestPathEncoder(GrownEnsemble):
     """Encode rows by the nodes that they pass in the trees of a random forest.
 
@@ -127,6 +138,8 @@ class ForestPathEncoder(GrownEnsemble):
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of str
         Their names, where the table had names.
+
+    {publication}
 
     Examples
     --------
@@ -214,15 +227,7 @@ class ForestPathEncoder(GrownEnsemble):
             """,
             flag,
         ),
-        "criterion": Parameter(
-            "str",
-            """
-            How splits are scored. Classes: "gini" (the default), "entropy", "normalized_gain",
-            "gain_ratio" or "kearns_mansour". Numbers: "squared_error", which also makes numbers of
-            classes that are whole numbers.
-            """,
-            ALL_CRITERIA,
-        ),
+        "criterion": any_criterion("gini"),
         "bootstrap": Parameter(
             "bool", "Whether each tree grows on rows drawn with replacement.", flag
         ),

@@ -387,8 +387,8 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
     ) -> tuple[int, Matrix | None]:
         """Return the number of recursions whose loss on held-out rows is lowest.
 
-        Where members are calibrated apart and every row is held out once, the decision values that
-        were found on the way are returned too.
+        Where members are calibrated on held-out rows and every row is held out once, the decision
+        values that were found on the way are returned too.
         """
         parts = self._hold_out(rows)
         walks = self._walk_parts(rows, parts, plane, plan)
@@ -402,7 +402,7 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
             train_losses.append(
                 float(np.mean([stage.weighed.loss for stages in found for stage in stages]))
             )
-            if self._calibrates_apart():
+            if self._calibrates_on_held_out_rows():
                 values = self._decisions(rows, parts, plane, found)
                 decisions.append(values)
                 losses.append(self._calibrated_loss(rows, parts, plane, values))
@@ -426,10 +426,10 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
             walks.append(recurse(some.columns, problems, some.weights, plane, plan, n_jobs=n_jobs))
         return walks
 
-    def _calibrates_apart(self) -> bool:
+    def _calibrates_on_held_out_rows(self) -> bool:
         """Whether sigmoids are fitted on rows that the transformation has not seen."""
-        apart = self.classes_ is not None and self.calibration == "cross_fit"
-        return apart and calibrates(self.estimator)
+        cross_fits = self.classes_ is not None and self.calibration == "cross_fit"
+        return cross_fits and calibrates(self.estimator)
 
     def _held_out_decisions(self, found: Recursed) -> Matrix:
         """Return decision values of all rows by recursions and models that have not seen them."""

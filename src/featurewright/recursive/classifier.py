@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from featurewright.estimators.parameters import Parameter, choice, documented, keep_arguments
+from featurewright.estimators.publications import cited
 from featurewright.recursive.base import ATTRIBUTES, Recursed, RecursiveSelective
 from featurewright.recursive.members import (
     CALIBRATIONS,
@@ -29,7 +30,19 @@ estimators_ : list of classifiers
 """
 
 
-@documented(attributes=_MEMBERS.rstrip() + ATTRIBUTES)
+@documented(
+    attributes=_MEMBERS.rstrip() + ATTRIBUTES,
+    publication=cited(
+        "recursive",
+        """
+`featurewright.published("rst")` has the settings of the publication: six recursions of its sizes
+(`keep="published"`), one scale for the whole table, the hinge loss, no rows with outliers, and
+members calibrated on rows that the transformation has seen. What is left: the text says that rows
+are projected onto the subspace that the weights determine, not by which matrix. ``I + ww'`` lowered
+the loss on held-out rows most often among the forms that were tried.
+""",
+    ),
+)
 class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
     """An ensemble of one classifier per class over recursive selective transformations.
 
@@ -44,6 +57,8 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
     Attributes
     ----------
     {attributes}
+
+    {publication}
 
     Examples
     --------
@@ -131,7 +146,7 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
         rows, plane = found.rows, found.plane
         problems = self._problems(rows.target, plane)
         blocks = (product(rows.columns, stage.matrix) for stage in found.stages)
-        if not self._calibrates_apart():
+        if not self._calibrates_on_held_out_rows():
             settings = (self.estimator, rows.weights, plane)
             return each_problem(_fit_one, blocks, problems, settings, self._threads(rows, plane))
         decisions = self._held_out_decisions(found)

@@ -18,6 +18,7 @@ from featurewright.estimators.parameters import (
     documented,
     keep_arguments,
 )
+from featurewright.estimators.publications import cited
 from featurewright.recursive.base import ATTRIBUTES, RecursiveSelective
 from featurewright.recursive.steps import Matrix
 from featurewright.tables import check_input_names
@@ -25,7 +26,17 @@ from featurewright.tables import check_input_names
 _MAX_TERMS = 3  # of a component that its name shows
 
 
-@documented(attributes=ATTRIBUTES.replace("The classes.", "None in regression."))
+@documented(
+    attributes=ATTRIBUTES.replace("The classes.", "None in regression."),
+    publication=cited(
+        "recursive",
+        """
+`featurewright.published("rst")` is the classifier of the publication; its `keep="published"`,
+`scale="table"`, `loss="hinge"` and `remove_outliers=True` may be set here as well. The matrix of
+a recursion is ours: see `RecursiveSelectiveClassifier`.
+""",
+    ),
+)
 class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
     """Fewer columns for each class, in which a linear model separates it from the rest.
 
@@ -46,6 +57,8 @@ class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
     Attributes
     ----------
     {attributes}
+
+    {publication}
 
     Examples
     --------

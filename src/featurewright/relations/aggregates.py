@@ -610,18 +610,23 @@ class LinkValues:
     def _column(self, features: Sequence[LinkFeature]) -> ValueColumn:
         """Return the value of features that have the same one under the same condition."""
         value, condition = features[0].value, features[0].condition
-        matrix, times = self.linked.matrix, self.linked.times
-        if value is None:
-            # Rows are counted, whatever is in them: times are never missing.
-            raw = np.ones(len(matrix)) if times is None else times
-        elif isinstance(value, Column):
-            raw = matrix[:, value.index]
-        else:
-            raw = evaluate_value(value, matrix)
-        if condition is not None:
-            raw = np.where(condition.holds(matrix), raw, np.nan)
+        raw = raw_values(self.linked.matrix, self.linked.times, value, condition)
         wanted = {feature.aggregate for feature in features}
         return ValueColumn(self.linked, raw, self._rows, wanted)
+
+
+def raw_values(
+    matrix: Numbers, times: Numbers | None, value: Expression | None, condition: Condition | None
+) -> Numbers:
+    """Return a value of linked rows; NaN where it is missing or a condition does not hold."""
+    if value is None:
+        # Rows are counted, whatever is in them: times are never missing.
+        raw = np.ones(len(matrix)) if times is None else times
+    elif isinstance(value, Column):
+        raw = matrix[:, value.index]
+    else:
+        raw = evaluate_value(value, matrix)
+    return raw if condition is None else np.where(condition.holds(matrix), raw, np.nan)
 
 
 def evaluate_value(value: Expression, matrix: Numbers) -> Numbers:

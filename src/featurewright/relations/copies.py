@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from featurewright.relations.features import RelationalFeatures
-from featurewright.relations.links import all_links
+from featurewright.relations.links import Link, all_links
 from featurewright.relations.sources import unique_names
 
 
@@ -48,6 +48,24 @@ def take_features(fitted: RelationalFeatures, places: Sequence[int]) -> Relation
             values = np.ascontiguousarray(table.values[:, chosen])
             taken._statistics[at] = replace(table, values=values, other=table.other[chosen])
     return taken
+
+
+def told(fitted: RelationalFeatures, links: Sequence[Link]) -> RelationalFeatures:
+    """Return a copy with links as they were given, and no rows of their collections."""
+    made = copy(fitted)
+    made.links = list(links)
+    made._sources = [source.told(links) for source in fitted._sources]
+    return made
+
+
+def with_links(
+    fitted: RelationalFeatures, links: Sequence[Link], change: Callable[[Link], Link]
+) -> RelationalFeatures:
+    """Return a copy with other links, whose sources have what a function makes of theirs."""
+    made = copy(fitted)
+    made.links = list(links)
+    made._sources = [replace(source, link=change(source.link)) for source in fitted._sources]
+    return made
 
 
 def with_tables(fitted: RelationalFeatures, tables: Mapping[str, Any]) -> RelationalFeatures:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from featurewright.estimators.collections import is_collection
 from featurewright.estimators.parameters import (
     DeclaredParameters,
     Parameter,
@@ -19,13 +20,13 @@ from featurewright.estimators.parameters import (
     documented,
     flag,
     keep_arguments,
-    one_of,
     whole,
 )
 from featurewright.estimators.selection import indicator_target
 from featurewright.estimators.shared_parameters import OUTPUT, RANDOM_STATE, RUNNING
 from featurewright.expressions import Domain
 from featurewright.relations.aggregates import AGGREGATES, LinkFeature, SeenRows, levels_of
+from featurewright.relations.checks import check_aggregates, check_as_of, check_windows
 from featurewright.relations.keys import KeyTable, Numbers, read_keys
 from featurewright.relations.linked import (
     TableLayout,
@@ -33,7 +34,14 @@ from featurewright.relations.linked import (
     learn_layout,
     read_times,
 )
-from featurewright.relations.links import LinkKind, all_links, check_links, names_of_rows
+from featurewright.relations.links import (
+    LinkKind,
+    all_links,
+    check_links,
+    links_in_memory,
+    names_of_rows,
+    tables_in_memory,
+)
 from featurewright.relations.selection import (
     FeatureSearch,
     Found,
@@ -41,9 +49,15 @@ from featurewright.relations.selection import (
     compute_found,
     draw_half,
     draw_parts,
-    read_window,
 )
-from featurewright.relations.sources import Source, learn_sources, unique_names, wrap_frame
+from featurewright.relations.sources import (
+    Source,
+    learn_sources,
+    newer_tables,
+    refuse_array,
+    unique_names,
+    wrap_frame,
+)
 from featurewright.relations.targets import (
     TARGET,
     EarlierMeans,
@@ -67,38 +81,6 @@ from featurewright.tables import (
 )
 
 _N_FOLDS = 5  # of the targets of groups
-
-
-def _check_as_of(name: str, value: Any) -> None:
-    """Check the name of a column of times."""
-    if value is not None and not isinstance(value, str):
-        raise ValueError(f"{name}={value!r} must be the name of a column of X, or None.")
-
-
-def _check_aggregates(name: str, value: Any) -> None:
-    """Check which aggregates are tried."""
-    if isinstance(value, str):
-        one_of(name, value, ("all",))
-        return
-    if not isinstance(value, list | tuple) or not value:
-        raise ValueError(
-            f"{name}={value!r} must be 'all' or a list of aggregates, such as ['mean', 'count']."
-        )
-    for aggregate in value:
-        one_of(name, aggregate, tuple(AGGREGATES))
-
-
-def _check_windows(name: str, value: Any) -> None:
-    """Check windows: "auto", None, or a list of days and of texts such as "10 rows"."""
-    if value is None or (isinstance(value, str) and value == "auto"):
-        return
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise ValueError(
-            f"{name}={value!r} must be 'auto', None, or a list of days and numbers of rows, such "
-            "as [30, 90, '10 rows']."
-        )
-    for window in value:
-        read_window(window, has_dates=True)
 
 
 @documented()
@@ -170,12 +152,12 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             The column of the table with the time at which each row is predicted. Needed where a
             linked table has times.
             """,
-            _check_as_of,
+            check_as_of,
         ),
         "aggregates": Parameter(
             '"all" or list of str',
             f"Computed of linked rows: {', '.join(AGGREGATES)}; labels are compared.",
-            _check_aggregates,
+            check_aggregates,
         ),
         "windows": Parameter(
             '"auto", list or None',
@@ -184,7 +166,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             number), and texts such as "10 rows". "auto" tries 7, 30, 90 and 365 days and the last 3
             and 10 rows.
             """,
-            _check_windows,
+            check_windows,
         ),
         "conditions": Parameter(
             "bool",
@@ -227,7 +209,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             flag,
         ),
         "keep_missing": OUTPUT["keep_missing"],
-        "budget": Parameter("int", "Candidates that are compared.", whole(1)),
+        "budget": Parameter("int", "Candidates that are compared.", whole(1, most=2**31 - 1)),
         "task": Parameter(
             '{"auto", "classification", "regression"}',
             """
@@ -349,6 +331,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         frame, base = self._read_again(X)
         tables = self._check_tables(links)
+        used = [self._sources[at].link for at in self._sources_used()]
+        tables = tables_in_memory(used, X, tables)
         values = [base[:, self._shown]]
         if self.features_:
             values.append(self._compute_features(frame, tables))
@@ -385,6 +369,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         names = [*originals, *map(str, self.features_), *self._group_names]
         return np.array(unique_names(names), dtype=object)
 
+    _of_sample = False  # set where the rows are some of those that statistics will be of
+
     # Reading ------------------------------------------------------------------------------------
 
     def _read(self, X: Any) -> tuple[Any, Numbers]:
@@ -392,9 +378,9 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         if not nw.dependencies.is_into_dataframe(X):
             matrix, schema = fit_table(self, X, dtype=np.float64, order="C")
             self._layout = TableLayout(schema, {})
-            self._refuse_array()
+            refuse_array(self.links)
             return None, np.asarray(matrix, dtype=np.float64)
-        frame = wrap_frame(X, "X")
+        frame = wrap_frame(X, "X", named=len(self.links) > 0)
         validate_data(self, X, reset=True, skip_check_array=True)
         self._layout = learn_layout(frame, set())
         return frame, encode_columns(frame, self._layout, "X")
@@ -418,21 +404,13 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         own = getattr(self, "_own_columns", every) if self.include_original else every[:0]
         return own if self._n_columns or len(own) else every
 
-    def _refuse_array(self) -> None:
-        """Refuse an array where there are links: its columns have no names."""
-        if len(self.links):
-            raise TypeError(
-                "X is an array, but links need columns with names: pass a data frame of pandas, "
-                "polars or PyArrow."
-            )
-
     def _read_again(self, X: Any) -> tuple[Any, Numbers]:
         """Read a later table under the schema of the fit."""
         if not nw.dependencies.is_into_dataframe(X):
-            self._refuse_array()
+            refuse_array(self.links)
             rows = apply_table(self, self._layout.schema, X, dtype=np.float64)
             return None, np.asarray(rows, dtype=np.float64)
-        frame = wrap_frame(X, "X")
+        frame = wrap_frame(X, "X", named=len(self.links) > 0)
         validate_data(self, X, reset=False, skip_check_array=True)
         return frame, encode_columns(frame, self._layout, "X")
 
@@ -469,7 +447,12 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         seen: dict[int, SeenRows] = {}
         if frame is not None:
             self._sources = learn_sources(
-                self.links, frame, target, columns, as_of=self.as_of, max_order=self.max_order
+                links_in_memory(self.links, X),
+                frame,
+                target,
+                columns,
+                as_of=self.as_of,
+                max_order=self.max_order,
             )
             seen = {
                 at: source.see(frame, self.as_of, training=True)
@@ -494,6 +477,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         domains = [*own, *(feature.domain for feature in self.features_)]
         self._fill = _usual_values(matrix, [domain == Domain.CATEGORY for domain in domains])
         self._keep_statistics()
+        self._sources = [source.told(self.links) for source in self._sources]
         return self._finish(matrix)
 
     def _keep_statistics(self) -> None:
@@ -572,13 +556,14 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             budget=self.budget,
             is_exhaustive=self.search == "exhaustive",
             n_jobs=self.n_jobs,
+            of_sample=self._of_sample,
         )
 
     # Computing ----------------------------------------------------------------------------------
 
     def _check_tables(self, links: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Refuse tables of unknown links, and ask for those that the model does not hold."""
-        tables = {} if links is None else dict(links)
+        tables = newer_tables(links)
         titles = [link.title for link in all_links(source.link for source in self._sources)]
         for title in tables:
             if title not in titles:
@@ -622,6 +607,11 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
 
     def _stored_attributes(self) -> dict[str, Any]:
         """Return what a model file holds besides the parameters."""
+        if self.store_links and any(is_collection(one.link.table) for one in self._sources):
+            raise ValueError(
+                "store_links=True stores linked rows in the file, but these are a Dask collection: "
+                "fit with store_links=False, and pass the tables to transform(X, links={…})."
+            )
         stored = dict(vars(self))
         if "_sources" in stored and not self.store_links:
             stored["_sources"] = [source.without_rows() for source in self._sources]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from html import escape
 from typing import Any
 
+from featurewright.estimators.collections import bring_linked, is_collection
 from featurewright.estimators.parameters import number
 
 
@@ -26,7 +27,8 @@ class Link:
     Parameters
     ----------
     table : data frame
-        The linked rows: pandas, polars, PyArrow or any other frame that narwhals reads.
+        The linked rows: pandas, polars, PyArrow or any other frame that narwhals reads, or a Dask
+        DataFrame, of which each row or partition is brought what it sees.
     on : str, (str, str) or list of these
         The key: a column that both tables have, or a pair of names (here, there), or several.
     time : str, optional
@@ -138,7 +140,8 @@ class Link:
         if _is_pair(self.on) and isinstance(self.on, tuple):
             return [(self.on[0], self.on[1])]
         pairs = []
-        for key in self.on if isinstance(self.on, Iterable) else [self.on]:
+        listed = isinstance(self.on, Iterable) and not isinstance(self.on, Mapping)
+        for key in self.on if listed else [self.on]:
             if isinstance(key, str):
                 pairs.append((key, key))
             elif _is_pair(key):
@@ -153,6 +156,11 @@ class Link:
             )
         return pairs
 
+    @property
+    def _is_in_memory(self) -> bool:
+        """Whether the number of linked rows can be told without computing anything."""
+        return hasattr(self.table, "__len__") and not is_collection(self.table)
+
     def __sklearn_clone__(self) -> Link:
         """Return the link itself: it is never changed, and copying tables takes memory."""
         return self
@@ -164,7 +172,7 @@ class Link:
             parts.append(f"time={self.time!r}")
         if self.target_delay is not None and (self.kind is LinkKind.HISTORY or self.target_delay):
             parts.append(f"target_delay={self.target_delay!r}")
-        if hasattr(self.table, "__len__"):
+        if self._is_in_memory:
             parts.append(f"{len(self.table):,} rows")
         return start + ", ".join(parts) + ")"
 
@@ -186,7 +194,7 @@ class Link:
             "key": keys,
             "a row sees": sees[self.kind],
         }
-        if hasattr(self.table, "__len__"):
+        if self._is_in_memory:
             facts["number"] = f"{len(self.table):,} rows"
         cells = "".join(
             f"<tr><th>{name}</th><td>{escape(fact)}</td></tr>" for name, fact in facts.items()
@@ -213,10 +221,42 @@ def _is_pair(value: Any) -> bool:
 
 
 def all_links(links: Iterable[Link]) -> Iterator[Link]:
-    """Go through links and those below them."""
+    """Yield links, each followed by those below it."""
     for link in links:
         yield link
         yield from all_links(link.links)
+
+
+def tables_in_memory(links: Sequence[Link], X: Any, tables: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return newer tables, and of linked collections the rows that a table sees."""
+    found: Mapping[str, Any] = bring_linked(links, all_links(links), X, tables)
+    return found
+
+
+def links_in_memory(links: Sequence[Link], X: Any) -> list[Link]:
+    """Return links whose collections are the rows that a table sees."""
+    return links_with_tables(links, tables_in_memory(links, X, {}))
+
+
+def links_with_tables(links: Sequence[Link], tables: Mapping[str, Any]) -> list[Link]:
+    """Return links with other tables, nested ones too; the same where there is none."""
+    if not tables:
+        return list(links)
+    return [
+        replace(
+            link,
+            table=tables.get(link.title, link.table),
+            links=tuple(links_with_tables(link.links, tables)),
+        )
+        for link in links
+    ]
+
+
+def in_tables_in_memory(links: Iterable[Link]) -> bool:
+    """Whether all links are to other tables, which are in memory."""
+    return all(
+        link.kind is LinkKind.TABLE and not is_collection(link.table) for link in all_links(links)
+    )
 
 
 def check_links(name: str, links: Any) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from featurewright.engine.threads import local_threads
-from featurewright.estimators.parameters import number, whole_number
 from featurewright.estimators.selection import left_over, pursue
 from featurewright.relations.aggregates import (
     LinkFeature,
@@ -19,6 +18,7 @@ from featurewright.relations.aggregates import (
     Window,
     levels_of,
 )
+from featurewright.relations.checks import make_window
 from featurewright.relations.keys import Numbers
 from featurewright.relations.search import (
     auto_windows,
@@ -72,6 +72,8 @@ class SearchSettings:
         Whether they are compared on all rows, rather than on a sample.
     n_jobs : int or None
         Threads.
+    of_sample : bool
+        Whether the rows are some of those that statistics will be of.
     """
 
     aggregates: Collection[str]
@@ -82,6 +84,7 @@ class SearchSettings:
     budget: int
     is_exhaustive: bool
     n_jobs: int | None
+    of_sample: bool = False
 
 
 class FeatureSearch:
@@ -192,8 +195,13 @@ class FeatureSearch:
         room = max(0, settings.budget - len(found))
         found += score(some_of(list(dict.fromkeys(variants)), room, rng))
         least = least_worth(len(found), int(np.count_nonzero(~learning)))
-        good = [one for one in _best(found) if one.worth > least]
+        good = [one for one in _best(found) if one.worth > least and not self._grows(one)]
         return self._order(_in_turns(good)[: _POOL * settings.n_features], target, known)
+
+    def _grows(self, one: Found) -> bool:
+        """Whether a candidate grows with its group, of which there is but a sample."""
+        is_group = self._sources[one.source].is_group
+        return self._settings.of_sample and is_group and one.feature.aggregate in ("count", "sum")
 
     def _order(self, good: list[Found], target: Numbers, known: Numbers) -> list[Found]:
         """Return candidates so that each explains most of what those before leave over."""
@@ -228,17 +236,7 @@ class FeatureSearch:
             return []
         if isinstance(windows, str):
             return auto_windows(linked, past)
-        return [read_window(window, has_dates=linked.has_dates) for window in windows]
-
-
-def read_window(value: Any, *, has_dates: bool) -> Window:
-    """Return a window that a user wrote."""
-    if isinstance(value, str):
-        count, _, unit = value.partition(" ")
-        if not count.isdigit() or unit not in ("row", "rows"):
-            raise ValueError(f"windows holds {value!r}, but a text must be such as '10 rows'.")
-        return Window(None, whole_number("windows", int(count), 1), has_dates)
-    return Window(number("windows", value, above=0.0), None, has_dates)
+        return [make_window(window, has_dates=linked.has_dates) for window in windows]
 
 
 def compute_found(

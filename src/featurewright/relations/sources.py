@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from featurewright.estimators.collections import is_collection
 from featurewright.expressions import Column, Domain
 from featurewright.relations.aggregates import AGGREGATES, LinkFeature, LinkValues, SeenRows
 from featurewright.relations.keys import Numbers, learn_keys, read_keys
@@ -153,6 +154,13 @@ class Source:
         # What is dated to a day may have come after the row on that day.
         return np.floor(until.values) if self.layout.are_days else until.values
 
+    def told(self, links: Sequence[Link]) -> Source:
+        """Return the source with its link as it was given, and no rows of a collection."""
+        (given,) = [link for link in links if link.title == self.link.title]
+        if not any(is_collection(link.table) for link in all_links([given])):
+            return self
+        return replace(self, link=given, linked=None)
+
     def without_rows(self) -> Source:
         """Return what was learned, without the rows."""
         return replace(self, linked=None)
@@ -173,7 +181,7 @@ class Source:
     def missing(self, tables: Mapping[str, Any]) -> list[str]:
         """Return the links whose tables have to be given, since they are not kept."""
         given = [one.title for one in all_links([self.link]) if one.title in tables]
-        if self.linked is not None and not given:
+        if not given and (self.linked is not None or is_collection(self.link.table)):
             return []
         if self.target is not None:
             if self.linked is not None:
@@ -252,18 +260,47 @@ def as_frame(table: Any, title: str) -> nw.DataFrame[Any]:
             f"The table of link {title!r} is a {type(table).__name__}, but a data frame is "
             "expected: pass one of pandas, polars or PyArrow."
         )
-    return wrap_frame(table, f"The table of link {title!r}")
+    return wrap_frame(table, f"The table of link {title!r}", named=True)
 
 
-def wrap_frame(table: Any, owner: str) -> nw.DataFrame[Any]:
-    """Return a data frame wrapped by narwhals, which wants each name of a column once."""
+def newer_tables(links: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return newer linked tables by the names of their links."""
+    if links is not None and not isinstance(links, Mapping):
+        raise TypeError(
+            f"links is a {type(links).__name__}, but newer tables are expected by the names of "
+            "their links: pass a dict, such as {'orders': orders}."
+        )
+    return dict(links or {})
+
+
+def refuse_array(links: Sequence[Link]) -> None:
+    """Refuse an array where there are links: its columns have no names."""
+    if len(links):
+        raise TypeError(
+            "X is an array, but links need columns with names: pass a data frame of pandas, "
+            "polars or PyArrow."
+        )
+
+
+def wrap_frame(table: Any, owner: str, *, named: bool) -> nw.DataFrame[Any]:
+    """Return a data frame wrapped by narwhals, which wants each name of a column once.
+
+    With `named`, names must be text: links find columns by name.
+    """
     try:
-        return nw.from_native(table, eager_only=True)
+        frame = nw.from_native(table, eager_only=True)
     except nw.exceptions.DuplicateError as error:
         raise ValueError(
             f"{owner} has several columns of one name ({' '.join(str(error).split())}): rename all "
             "but one of them."
         ) from error
+    odd = [name for name in frame.columns if not isinstance(name, str)] if named else []
+    if odd:
+        raise TypeError(
+            f"{owner} has a column named {odd[0]!r}, but links need names that are text: rename "
+            "the columns with X.columns = X.columns.astype(str)."
+        )
+    return frame
 
 
 def _owner(link: Link) -> str:

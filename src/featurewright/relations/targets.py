@@ -77,10 +77,27 @@ def learn_means(
     columns = (np.bincount(codes[known], part[known], minlength=n_keys) for part in target.T)
     sums = np.column_stack(list(columns)).astype(np.float64)
     mean = target.mean(axis=0)
-    means = sums / np.maximum(counts, 1.0)
     total = ((target[known] - mean) ** 2).sum(axis=0)
+    return shrunk_means(names, index, counts, sums, mean=mean, total=total, overall=overall)
+
+
+def shrunk_means(
+    names: tuple[str, ...],
+    index: KeyIndex,
+    counts: Numbers,
+    sums: Numbers,
+    *,
+    mean: Numbers,
+    total: Numbers,
+    overall: Numbers | None,
+) -> KeyTable:
+    """Return shrunk means from the counts (a column) and sums of targets by key.
+
+    `mean` is that of all rows, `total` the sum of squared differences from it over rows with a key.
+    """
+    means = sums / np.maximum(counts, 1.0)
     between = (counts * (means - mean) ** 2).sum(axis=0)
-    n_rows, n_groups = max(1, int(known.sum())), max(1, int((counts > 0).sum()))
+    n_rows, n_groups = max(1, int(counts.sum())), max(1, int((counts > 0).sum()))
     within = np.maximum(total - between, 0.0) / max(1, n_rows - n_groups)
     # Method of moments: what the groups' means vary beyond what their rows explain.
     spread = np.maximum(between - (n_groups - 1) * within, 0.0) / n_rows

@@ -112,7 +112,7 @@ class InlineReport:
         self._height = height
 
     def __repr__(self) -> str:
-        """Say where it can be seen."""
+        """Return a line for a terminal, which cannot show the page."""
         return "InlineReport(shown by notebooks; write_report writes it to a file)"
 
     def _repr_html_(self) -> str:

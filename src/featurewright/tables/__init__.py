@@ -3,6 +3,7 @@
 from featurewright.expressions.opcodes import FLOAT_MAX
 from featurewright.tables.read import (
     apply_table,
+    check_names,
     check_range,
     encode,
     fit_table,
@@ -48,6 +49,7 @@ __all__ = [
     "check_input_names",
     "check_label",
     "check_length",
+    "check_names",
     "check_range",
     "check_weights",
     "dense_blocks",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featurewright.expressions.domains import Domain
+from featurewright.expressions.text import shorten
 from featurewright.tables.schema import Levels
 
 
@@ -28,6 +29,19 @@ _LABEL_DTYPES = (nw.String, nw.Categorical, nw.Enum)
 _LABEL_TYPES = (str, bytes)
 _BOOLEAN_TYPES = (bool, np.bool_)
 _NUMBER_TYPES = (Real, Decimal, *_BOOLEAN_TYPES)
+
+
+def plain_form(series: nw.Series) -> nw.Series:
+    """Return a column of pandas that is sparse, or of the other byte order, in its usual form."""
+    if series.dtype != nw.Unknown:
+        return series
+    native = series.to_native()
+    dtype = getattr(native, "dtype", None)
+    if isinstance(dtype, np.dtype) and not dtype.isnative:
+        return nw.from_native(native.astype(dtype.newbyteorder("=")), series_only=True)
+    if type(dtype).__name__ == "SparseDtype":
+        return nw.from_native(native.sparse.to_dense(), series_only=True)
+    return series
 
 
 def content_of(name: str, series: nw.Series) -> Content:
@@ -71,6 +85,7 @@ def _refusal(name: str, problem: str) -> str:
 
 def learn_column(name: str, series: nw.Series) -> tuple[Domain, Levels | None]:
     """Learn the domain of a column and, for a Category, its levels."""
+    series = plain_form(series)
     content = content_of(name, series)
     if content is Content.NOTHING:
         # The empty tuple marks that nothing is known yet, so that later tables may hold text.
@@ -81,12 +96,12 @@ def learn_column(name: str, series: nw.Series) -> tuple[Domain, Levels | None]:
         return Domain.BOOLEAN, None
     present = series.drop_nulls()
     # Not for objects, where True and 1 would become one value.
-    labels = present.to_list() if series.dtype == nw.Object else _distinct(present)
+    labels = present.to_list() if series.dtype == nw.Object else distinct_values(present)
     keys = set(map(label_key, labels))
     return Domain.CATEGORY, tuple(label for _, label in sorted(keys))
 
 
-def _distinct(series: nw.Series) -> list[object]:
+def distinct_values(series: nw.Series) -> list[object]:
     """Return the distinct values of a column without missing values."""
     try:
         return series.unique().to_list()
@@ -98,6 +113,7 @@ def encode_column(
     name: str, series: nw.Series, domain: Domain, levels: Levels | None
 ) -> NDArray[np.float64]:
     """Convert a column to floats under a learned domain and learned levels."""
+    series = plain_form(series)
     content = content_of(name, series)
     if content is Content.NOTHING or levels == ():
         return np.full(len(series), np.nan)
@@ -112,13 +128,29 @@ def encode_column(
     if content is Content.LABELS:
         expected = "booleans" if domain == Domain.BOOLEAN else "numbers"
         raise TypeError(
-            f"Column {name!r} holds strings or categories, but it held {expected} when the model "
-            f"was fitted: convert it to {expected} first."
+            f"Column {name!r} holds strings or categories such as {_odd_label(series)}, but it "
+            f"held {expected} when the model was fitted: convert it to {expected} first."
         )
     values = _floats(name, series)
     if domain == Domain.BOOLEAN and content is Content.NUMBERS:
         check_zero_one(name, values)
     return values
+
+
+def _odd_label(series: nw.Series) -> str:
+    """Return the first label that is not written as a number, else the first one, quoted."""
+    labels = [str(value) for value in series.drop_nulls().to_list()]
+    odd = next((label for label in labels if not is_written_number(label)), labels[0])
+    return repr(shorten(odd))
+
+
+def is_written_number(text: str | bytes) -> bool:
+    """Whether Python and NumPy read a text as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def check_zero_one(name: str, values: NDArray[np.floating]) -> None:
@@ -161,7 +193,7 @@ def _codes(series: nw.Series, levels: Levels) -> NDArray[np.float64]:
             for value, there in zip(values, present, strict=True)
         )
     else:
-        distinct = _distinct(series.drop_nulls())
+        distinct = distinct_values(series.drop_nulls())
         plain = {value: keyed.get(label_key(value), np.nan) for value in distinct}
         found = (plain.get(value, np.nan) for value in values)
     return np.fromiter(found, dtype=np.float64, count=len(values))

@@ -12,6 +12,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from featurewright.tables.columns import distinct_values
+
 Seconds = NDArray[np.float64]
 Parts = tuple[int, int, int, int, int, int]  # year, month, day, hour, minute, second
 
@@ -136,7 +138,7 @@ def _kind_of_text(series: nw.Series) -> TimeKind | None:
     Where no day is above the twelfth, day and month are ambiguous: with slashes the month comes
     first, with points and hyphens the day.
     """
-    labels = sorted({str(label).strip() for label in series.drop_nulls().unique().to_list()})
+    labels = sorted({str(label).strip() for label in distinct_values(series.drop_nulls())})
     kinds = [TimeKind.DATE, TimeKind.YEAR_FIRST, TimeKind.NAMED_MONTH]
     slashes = bool(labels) and "/" in labels[0]
     either = (TimeKind.MONTH_FIRST, TimeKind.DAY_FIRST)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -21,12 +21,14 @@ from featurewright.expressions.opcodes import FLOAT_MAX
 from featurewright.tables.columns import (
     check_zero_one,
     encode_column,
+    is_written_number,
     label_key,
     learn_column,
     out_of_range,
 )
 from featurewright.tables.schema import EncodedTable, Levels, Schema, generated_names
 from featurewright.tables.sparse import is_sparse
+from featurewright.tables.targets import is_missing
 
 Matrix = NDArray[np.floating]
 Order = Literal["C", "F"]
@@ -253,8 +255,30 @@ def apply_table(
         check = partial(validate_data, estimator, reset=False)
         matrix = _read_array(X, check, np.dtype(dtype), order, any_range=any_range)
         return _check_array_domains(schema, matrix)
-    validate_data(estimator, X, reset=False, skip_check_array=True)
+    check_names(estimator, X)
     return _read_frame(frame, schema, np.dtype(dtype), order)
+
+
+def check_names(estimator: BaseEstimator, X: Any) -> None:
+    """Refuse a frame with other columns than that of the fit, or in another order.
+
+    So does scikit-learn: a pipeline that lost or gained a column is a mistake to be told of.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        The fitted estimator.
+    X : frame
+        The table.
+    """
+    try:
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+    except ValueError as error:
+        if hasattr(estimator, "feature_names_in_"):
+            error.add_note(
+                "Pass the columns of the fit, in its order: X[list(model.feature_names_in_)]."
+            )
+        raise
 
 
 # Arrays ---------------------------------------------------------------------------------------
@@ -280,6 +304,11 @@ def _read_array(
         )
     if isinstance(X, Mapping) and not is_sparse(X):  # SciPy has sparse tables that are dicts
         raise TypeError("X is a dict, but a table is expected: pass pandas.DataFrame(X).")
+    if X is None or isinstance(X, Set | Iterator):
+        raise ValueError(
+            f"X is {'None' if X is None else f'a {type(X).__name__}'}, but a table is expected: "
+            "pass a data frame or an array with rows and columns."
+        )
     if getattr(getattr(X, "dtype", None), "kind", None) == "c":
         raise ValueError(
             "Complex data not supported: X holds complex numbers, so pass their real and imaginary "
@@ -292,34 +321,62 @@ def _read_array(
     if isinstance(X, np.ma.MaskedArray):  # what a mask hides is missing
         X = np.ma.filled(X.astype(np.float64), np.nan)
     # A number too large becomes infinite here and is reported below, so no warning is due.
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         try:
             matrix = check(X, dtype=dtype, order=order, ensure_all_finite=False)
         except ValueError as error:
+            _refuse_shape(X, error)
             _refuse_text(X, error)
             raise
+        except TypeError as error:
+            _refuse_shape(X, error)
+            known = _without_markers(X)
+            if known is None:
+                raise
+            matrix = check(known, dtype=dtype, order=order, ensure_all_finite=False)
+            X = known
     if not any_range:
         check_range(matrix, lambda row, column: np.asarray(X)[row, column])
     return _writable(matrix, order)
 
 
+def _refuse_shape(X: Any, error: Exception) -> None:
+    """Say how many dimensions an array has, or that its rows differ, if that is the problem."""
+    if is_sparse(X):
+        return
+    try:
+        shape = np.shape(X)
+    except ValueError:
+        raise ValueError(
+            "X has rows of different lengths, or cells that are lists, but one number for each "
+            "column is expected in every row: fill the rows up with NaN, or drop the lists."
+        ) from error
+    if len(shape) < 2 and not isinstance(X, str | bytes):
+        raise ValueError(
+            f"Expected 2D array, got {f'{len(shape)}D' if shape else 'scalar'} array instead: "
+            f"X has the shape {shape}, not rows and columns. Reshape your data, with "
+            "X.reshape(-1, 1) if it is one column, or X.reshape(1, -1) if it is one row."
+        ) from error
+
+
+def _without_markers(X: Any) -> NDArray[Any] | None:
+    """Return an array of objects with NaN for pandas' markers of missing values; None without."""
+    values = np.array(X, dtype=object)
+    missing = np.array([is_missing(value) for value in values.ravel()]).reshape(values.shape)
+    if not missing.any():
+        return None
+    values[missing] = np.nan
+    return values
+
+
 def _refuse_text(X: Any, error: ValueError) -> None:
-    """Say which text an array holds, if that is why it is not one of numbers."""
+    """Refuse an array that holds text, by the first text that is no number."""
     for value in np.asarray(X, dtype=object).ravel():
-        if isinstance(value, str | bytes) and not _is_number(value):
+        if isinstance(value, str | bytes) and not is_written_number(value):
             raise ValueError(
                 f"X is an array that holds the text {value[:40]!r}, but an array is of numbers: "
                 "pass a data frame, whose columns may hold labels."
             ) from error
-
-
-def _is_number(text: str | bytes) -> bool:
-    """Whether NumPy reads a text as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _writable(matrix: Matrix, order: Order) -> Matrix:
@@ -344,7 +401,7 @@ def check_range(
         Names of the columns; generated ones if not given.
     """
     flat = matrix.ravel(order="K")
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         # One fast pass over the usual table: a small sum of squares has no large term. Unlike dot,
         # einsum starts no threads, which on a busy machine wait longer than the sum takes.
         if np.einsum("i,i->", flat, flat) <= FLOAT_MAX:
@@ -483,7 +540,7 @@ def _read_frame(
                 Domain(schema.domains[column]),
                 schema.levels[column],
             )
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", under="ignore"):
                 matrix[:, column] = values
     check_range(matrix, frame.item, schema.names)
     return matrix
@@ -500,5 +557,5 @@ def _convert_at_once(
     values = frame.to_numpy()
     if values.dtype.kind not in "fiu":
         return None
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         return _writable(np.asarray(values, dtype=dtype, order=order), order)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -16,9 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
+
+from featurewright.expressions.text import shorten
+
+_LEAST_WEIGHT, _MOST_WEIGHT = 1e-100, 1e100  # of the largest weight; others are scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +129,11 @@ def read_classes(y: Any, n_rows: int | None = None) -> ClassTarget | MultiTarget
             "expects classes: use a regressor, or cut the numbers into classes."
         )
     if kind not in ("multilabel-indicator", "multiclass-multioutput"):
-        # raises scikit-learn's error for any other target that is not of classes
-        check_classification_targets(labels)
+        odd = labels.ravel()[0]
+        raise ValueError(
+            f"Unknown label type: y holds {odd!r} of the type {type(odd).__name__}, but classes "
+            "are text, whole numbers or booleans: convert y to text."
+        )
     columns = [np.unique(column, return_inverse=True) for column in labels.T]
     return MultiTarget(
         classes=tuple(classes for classes, _ in columns),
@@ -247,7 +254,13 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
             "number per row."
         )
     _check_length("sample_weight", weights, n_rows)
-    assert_all_finite(weights, input_name="sample_weight")
+    bad = ~np.isfinite(weights)
+    if bad.any():
+        what = "NaN" if np.isnan(weights).any() else "infinity"
+        raise ValueError(
+            f"Input sample_weight contains {what} in {np.count_nonzero(bad)} of {n_rows} "
+            "rows, but finite weights are expected: drop these rows or give them zero."
+        )
     if np.any(weights < 0):
         raise ValueError(
             f"sample_weight contains the negative weight {weights.min():g}, but weights of zero "
@@ -258,7 +271,9 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
             "sample_weight is zero for every row, but at least one positive weight is expected: "
             "pass None to weigh all rows alike."
         )
-    return weights
+    largest = float(weights.max())
+    # Sums of weights beyond these would overflow or vanish.
+    return weights if _LEAST_WEIGHT < largest < _MOST_WEIGHT else weights / largest
 
 
 def check_groups(groups: Any, n_rows: int) -> NDArray[Any] | None:
@@ -336,6 +351,15 @@ def apply_class_weight(
             "is expected: pass one of these."
         )
     labels = target.classes[target.codes]
+    if isinstance(class_weight, Mapping):
+        classes = target.classes.tolist()
+        unknown = [label for label in class_weight if label not in classes]
+        # As in scikit-learn, labels of no row may have weights where all classes have one.
+        if unknown and not all(label in class_weight for label in classes):
+            raise ValueError(
+                f"class_weight has the label {unknown[0]!r}, but the classes are "
+                f"{shorten(str(classes), 100)}: use the labels of y."
+            )
     by_class: NDArray[np.float64] = compute_sample_weight(class_weight, labels)
     combined = by_class if weights is None else weights * by_class
     return check_weights(combined, len(combined))
@@ -343,6 +367,38 @@ def apply_class_weight(
 
 def as_array(values: Any, name: str = "y") -> NDArray[Any]:
     """Convert any array-like to a NumPy array of one or two dimensions."""
+    _refuse_no_column(values, name)
+    if isinstance(values, np.ma.MaskedArray):  # what a mask hides is missing
+        empty = np.nan if values.dtype.kind in "fiub" else None
+        values = np.ma.filled(values.astype(object if empty is None else np.float64), empty)
+    wrapped = nw.from_native(values, pass_through=True, allow_series=True)
+    if isinstance(wrapped, nw.Series):
+        array = _series_values(wrapped)
+    elif isinstance(wrapped, nw.DataFrame):
+        array = np.column_stack([_series_values(series) for series in wrapped.iter_columns()])
+    elif sparse.issparse(values):
+        array = values.toarray()
+    else:
+        array = _plain_array(values, name)
+        if array.dtype.kind in "US" and isinstance(values, list | tuple):
+            # NumPy would turn None and NaN into text.
+            labels = np.array(values, dtype=object)
+            array = labels if any(map(is_missing, labels.ravel())) else array
+    if array.dtype.kind == "O":
+        array = _numbers_of_objects(array, name)
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
+    if array.ndim == 2 and array.shape[1] == 0:
+        raise ValueError(f"{name} has no columns, but at least one is expected: pass a target.")
+    if array.ndim not in (1, 2):
+        raise ValueError(
+            f"{name} should be a 1d array or a table, got an array of shape {array.shape} instead."
+        )
+    return array
+
+
+def _refuse_no_column(values: Any, name: str) -> None:
+    """Refuse what has no entries in an order of their own."""
     if values is None:
         raise ValueError(
             f"This estimator requires {name} to be passed, but the target {name} is None."
@@ -352,28 +408,22 @@ def as_array(values: Any, name: str = "y") -> NDArray[Any]:
             f"{name} is the text {values!r}, but an entry for each row of X is expected: pass the "
             f"column itself, such as {name}=X[{values!r}], and leave it out of X."
         )
-    wrapped = nw.from_native(values, pass_through=True, allow_series=True)
-    if isinstance(wrapped, nw.Series):
-        array = _series_values(wrapped)
-    elif isinstance(wrapped, nw.DataFrame):
-        array = np.column_stack([_series_values(series) for series in wrapped.iter_columns()])
-    elif sparse.issparse(values):
-        array = values.toarray()
-    else:
-        array = np.asarray(values)
-        if array.dtype.kind in "US" and isinstance(values, list | tuple):
-            # NumPy would turn None and NaN into text.
-            labels = np.array(values, dtype=object)
-            array = labels if any(map(is_missing, labels.ravel())) else array
-    if array.dtype.kind == "O":
-        array = _numbers_of_objects(array, name)
-    if array.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
-    if array.ndim not in (1, 2):
+    if isinstance(values, Mapping | Set | Iterator) and not sparse.issparse(values):
         raise ValueError(
-            f"{name} should be a 1d array or a table, got an array of shape {array.shape} instead."
+            f"{name} is a {type(values).__name__}, but an entry for each row of X is expected: "
+            "pass a list, an array or a column."
         )
-    return array
+
+
+def _plain_array(values: Any, name: str) -> NDArray[Any]:
+    """Convert what is no frame to an array; refuse rows of different lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} has entries of different lengths, but one value, or one for each target, is "
+            "expected in every row: make one column for each target."
+        ) from error
 
 
 def _numbers_of_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
@@ -445,7 +495,9 @@ def is_missing(value: Any) -> bool:
 
 
 def _check_present(values: NDArray[Any]) -> None:
-    """Refuse a target with missing or infinite values."""
+    """Refuse a target without rows, or with missing or infinite values."""
+    if len(values) == 0:
+        raise ValueError("y has no rows, but at least one is expected: pass some rows.")
     if values.dtype.kind == "f":
         for what, bad in (("NaN", np.isnan(values)), ("infinity", np.isinf(values))):
             n_bad = np.count_nonzero(bad.reshape(len(values), -1).any(axis=1))

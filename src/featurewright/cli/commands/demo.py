@@ -129,7 +129,7 @@ def _split(n_rows: int, seed: int) -> tuple[Any, Any]:
 
 
 def _explain(console: Console, title: str, text: str) -> None:
-    """Say what comes next."""
+    """Print what comes next."""
     from featurewright.cli import display
 
     console.print()

@@ -334,7 +334,7 @@ def _check_scoring(name: str | None) -> None:
 
 
 def _check_header(columns: list[str], target: list[str], no_header: bool) -> None:
-    """Point at a missing header where the target is not found and all names are numbers."""
+    """Refuse a table without the target whose header looks like a row of numbers."""
     numbers = [name for name in columns if name.replace(".", "", 1).lstrip("+-").isdigit()]
     if not no_header and target[0] not in columns and len(numbers) > len(columns) / 2:
         raise UserError(
@@ -344,7 +344,7 @@ def _check_header(columns: list[str], target: list[str], no_header: bool) -> Non
 
 
 def _tell_table(console: Console, training: Any, target: list[str], notices: Iterable[str]) -> None:
-    """Say what was read."""
+    """Print what was read."""
     from featurewright.cli import display
 
     for notice in notices:

@@ -66,7 +66,7 @@ def inspect(model: Model, as_json: Json = False, debug: Debug = False) -> None:
 
 
 def _described(model: Any) -> dict[str, Any]:
-    """Say what a model is that is no search."""
+    """Return what is known of a model that is not a search."""
     features = getattr(model, "features_", ())
     return {
         "model": type(model).__name__,

@@ -7,6 +7,7 @@ from featurewright.engine.compiler.intrinsics import (
     call_kernel,
     cast_like,
     float_bits,
+    prefetch,
 )
 from featurewright.engine.compiler.progress import counted_compilations
 from featurewright.engine.compiler.references import Layouts, Shared
@@ -23,4 +24,5 @@ __all__ = [
     "float_bits",
     "kernel",
     "kernel_address",
+    "prefetch",
 ]

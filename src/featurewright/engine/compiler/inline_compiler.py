@@ -146,7 +146,7 @@ def memoized_typing(context: Any) -> MemoizedTyping:
 
 @contextmanager
 def _typing_by(state: Any) -> Iterator[None]:
-    """Have lowering look functions up as type inference does, and sizes once; the lock is held."""
+    """Make lowering use the functions of type inference and each size once; needs the lock."""
     target = state.targetctx
     usual, target.typing_context = target.typing_context, state.typingctx
     # Numba asks for the size of every variable, and makes and parses a module each time.

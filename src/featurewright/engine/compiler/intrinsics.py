@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from featurewright.engine.compiler.decorator import _PYTHON_ADDRESSES, RUNS_PYTHON
@@ -86,7 +87,32 @@ def call_kernel(typing_context: Any, address: Any, arguments: Any) -> Any:
     return types.none(types.int64, arguments), codegen
 
 
+@intrinsic
+def prefetch(typing_context: Any, array: Any, place: Any) -> Any:
+    """Ask for the memory of array[place], or of row `place`, before it is read."""
+    if not isinstance(array, types.Array) or not isinstance(place, types.Integer):
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        content = context.make_array(array)(context, builder, args[0])
+        steps = builder.extract_value(content.strides, 0)
+        offset = builder.mul(context.cast(builder, args[1], place, types.intp), steps)
+        byte = ir.IntType(8).as_pointer()
+        address = builder.gep(builder.bitcast(content.data, byte), [offset])
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        hint = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        to_read, keep_near, is_data = (number(k) for k in (0, 3, 1))
+        builder.call(hint, [address, to_read, keep_near, is_data])
+        return context.get_dummy_value()
+
+    return types.none(array, place), codegen
+
+
 if RUNS_PYTHON:
+
+    def prefetch(array, place):
+        """Do nothing."""
 
     def float_bits(value):
         """Return the bits of a float32 as an int32."""

@@ -25,7 +25,7 @@ getattr(importlib.import_module(sys.argv[2]), sys.argv[3])()
 
 @contextmanager
 def compiled_in_second_process(kernel: Kernel, module: str, function: str) -> Iterator[None]:
-    """Have another process call a function that compiles a kernel, unless that was done before.
+    """Compile a kernel in a second process by calling a function there, unless it is compiled.
 
     Numba compiles one function at a time in a process, and keeps what it made on disk, where other
     processes find it. When the context ends, so has the other process. Where there can be none,
