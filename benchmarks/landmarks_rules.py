@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -130,6 +131,11 @@ def without_reason(store: Store, cells: Cells, rules: Cells) -> list[tuple[str, 
     ]
 
 
+def listed(cells: Sequence[tuple[str, ...]]) -> str:
+    """Name cells in a sentence."""
+    return "; ".join(f"{label} on {name}" for label, name in cells) or "none"
+
+
 def worse_sentence(store: Store, cells: Cells, rules: Cells) -> str:
     """Name the cells of the sets that are worse than published, and what is known of them."""
     judged = judge(store, cells)
@@ -140,18 +146,19 @@ def worse_sentence(store: Store, cells: Cells, rules: Cells) -> str:
     if worse:
         both_ways = list(judged.values()).count("win") >= len(worse)
         found = differences(store, cells)
-        clear = beyond_chance(*zip(*found.values(), strict=True))
-        named = "; ".join(f"{a} on {n}" for (a, n), far in zip(found, clear, strict=True) if far)
-        text += f""" Worse: {"; ".join(f"{label} on {name}" for label, name in worse)}.
+        far = beyond_chance(*zip(*found.values(), strict=True))
+        clear = [cell for cell, is_far in zip(found, far, strict=True) if is_far]
+        text += f""" Worse: {listed(worse)}.
   {"Differences go both ways: the" if both_ways else "The"} published trees are those of another
   program (J48). The noise of published errors is taken to be what ours would be with as many
   splits, and that of rounding. Of {len(judged)} cells about {CHANCE * len(judged):.1f} would be
   worse by chance if nothing differed, and in groups: all ensembles of a set share its splits. By
-  Holm's correction for their number, worse beyond chance: {named or "none"}."""
+  Holm's correction for their number, worse beyond chance: {listed(clear)}."""
     still = without_reason(store, cells, rules)
     if still is not None:
-        named = "; ".join(f"{label} on {name}" for label, name in still) or "none"
-        text += f" With that program's rules, no reason is known for what is left: {named}."
+        text += f" With that program's rules, no reason is known for what is left: {listed(still)}."
+        if worse and still:
+            text += f" Of these beyond chance: {listed([cell for cell in still if cell in clear])}."
     by_set = Counter(name for _, name in (worse if still is None else still))
     several = [name for name, count in by_set.items() if count >= _SEVERAL]
     if several:

@@ -50,7 +50,7 @@ def command_of(arguments: list[str] | None = None) -> str:
     skip = False
     for word in words[1:]:
         if not skip and not word.startswith("--write"):
-            kept.append(word)
+            kept.append(f'"{word}"' if " " in word else word)
         skip = word == "--write"
     return " ".join(["python", *kept])
 

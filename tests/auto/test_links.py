@@ -27,6 +27,7 @@ from featurewright.auto.link_words import describe
 from featurewright.auto.links import with_links
 from featurewright.auto.reading import learn_reader
 from featurewright.auto.scoring import HeldOutScore
+from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize
 from featurewright.auto.time_folds import row_times, split_by_time
 from featurewright.export import to_onnx, to_sql
@@ -98,6 +99,26 @@ def test_which_row_is_meant_and_when_is_no_column() -> None:
     assert [column.name for column in alone.columns] == ["shop"]
     numbers = rows.select("city", day=pl.Series(np.arange(n) % 50))
     assert learn_reader(BaseEstimator(), numbers, **of_rows)[2]["day"].startswith("is the time")
+
+
+def test_two_searches_hold_one_store_and_the_columns_of_one(monkeypatch: Any, caplog: Any) -> None:
+    """While a table is searched without its links, the other search gives up what it can."""
+    customers, orders, y = shop()
+    run, searches, resting = Search.run, [], []
+
+    def noted(search: Search) -> None:
+        resting.extend(fold for other in searches for fold in other.folds)
+        assert all(fold.space._base is None and not fold._held_out_base for fold in resting)
+        searches.append(search)
+        run(search)
+
+    monkeypatch.setattr(Search, "run", noted)
+    auto = with_orders(orders, cv=2, verbose=1).fit(customers, y)
+    assert len(resting) >= 2
+    assert "batch, fold 1 of 2; best" in caplog.text
+    assert "batch, fold 1 of 2, without links; best" in caplog.text
+    assert searches[0].store is searches[1].store
+    assert auto.gain_ > 0.3
 
 
 def test_links_that_say_nothing_change_nothing() -> None:

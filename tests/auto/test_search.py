@@ -21,7 +21,7 @@ from featurewright.auto.plan import EFFORTS
 from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize
 from featurewright.auto.timing import Clock
-from featurewright.auto.workspace import Problem, Workspace
+from featurewright.auto.workspace import Problem, ValueStore, Workspace
 from featurewright.tables import EncodedTable, learn_schema
 
 
@@ -181,6 +181,7 @@ def planned(n_rows, effort):
         effort=effort,
         clock=Clock(None),
         listen=print,
+        store=ValueStore(),
     )
 
 

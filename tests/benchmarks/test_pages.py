@@ -56,6 +56,7 @@ def test_the_command_has_no_folders(tmp_path):
         "2",
     ]
     assert command_of(words) == "python benchmarks/papers.py --full --jobs 2"
+    assert command_of(["some.py", "--rows", "RF + step"]).endswith('--rows "RF + step"')
 
 
 def test_a_small_run_does_not_take_the_place_of_a_large_one(tmp_path):

@@ -220,3 +220,14 @@ def test_models_that_are_not_fitted(work, call, tmp_path, command):
 def test_a_target_named_twice(work, call):
     said = call("fit", work.table, "-t", "sign", "-t", "sign", *FIT, code=1).stderr
     assert "--target names 'sign' 2 times" in said
+
+
+def test_short_rows_are_told_of(work, call, tmp_path):
+    rows = work.table.read_text(encoding="utf-8").splitlines()
+    rows[3] = rows[3].rsplit(",", 2)[0]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    said = " ".join(call("predict", work.model, path, "-o", tmp_path / "out.csv").stderr.split())
+    assert "have fewer cells than its header: 2 cells at their ends are missing." in said
+    said = call("predict", work.model, work.table, "-o", tmp_path / "out.csv").stderr
+    assert "fewer cells" not in said

@@ -359,7 +359,7 @@ def test_more_rounds_take_smaller_steps(rounds, rate):
     same_bits(found, expected, X)
 
 
-@pytest.mark.parametrize(("rows", "rounds"), [(300, 300), (10_000, 100)])
+@pytest.mark.parametrize(("rows", "rounds"), [(300, 600), (10_000, 100)])
 def test_the_automatic_number_of_rounds(rows, rounds):
     X = table(rows, 2)
     settings = {"search": None, "max_leaf_nodes": 2, "f_to_enter": 0.0, "early_stopping": False}

@@ -33,6 +33,9 @@ def test_seed_decides(make):
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_no_rows_are_refused(make):
+    for odd in (2.5, "9", None, True):
+        with pytest.raises(ValueError, match="but a number of rows of at least 1"):
+            make(odd)
     with pytest.raises(ValueError, match="n_samples is 0, but"):
         make(0)
 

@@ -30,13 +30,12 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory):
+def session():
     import pyspark
     from pyspark.sql import SparkSession
 
-    folder = str(tmp_path_factory.mktemp("workers"))
-    home = str(Path(pyspark.__file__).parent)
-    settings = {"PYSPARK_PYTHON": sys.executable, "SPARK_HOME": home, "SPARK_WORKER_DIR": folder}
+    home = Path(pyspark.__file__).parent
+    settings = {"PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(home)}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in settings.items():
             patch.setenv(name, value)
@@ -45,6 +44,7 @@ def session(tmp_path_factory):
         session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
         yield session
         session.stop()
+    shutil.rmtree(home / "work", ignore_errors=True)  # where its workers keep their logs
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from featurewright.engine.compiler import call_kernel, kernel, kernel_address
-from featurewright.engine.compiler.decorator import SWITCH
+from featurewright.engine.compiler.decorator import RUNS_PYTHON, SWITCH
 
 
 class Inner(NamedTuple):
@@ -84,3 +84,23 @@ def test_what_python_calls_is_kept_and_what_kernels_call_cannot_be_called():
     for part in parts:
         with pytest.raises(TypeError):
             part.entry_point(8)
+
+
+@kernel
+def add_up(values, weights):
+    total = 0.0
+    for i in range(values.shape[0]):
+        total += values[i] * weights[i]
+    return total
+
+
+@pytest.mark.skipif(RUNS_PYTHON, reason="nothing is compiled")
+def test_nothing_rounds_as_the_processor_likes():
+    """Sums in another order, or fused with products, differ between processors."""
+    values, weights = np.random.default_rng(0).normal(size=(2, 1000))
+    expected = 0.0
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        expected += value * weight
+    assert add_up(values, weights) == expected
+    for compiled in (add_up.whole, add_up.part):
+        assert compiled.targetoptions["fastmath"] == {"nsz"}

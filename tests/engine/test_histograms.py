@@ -133,9 +133,10 @@ def test_splits_are_the_best_between_bins(missing, limits) -> None:
                 found = alone if found == -np.inf or alone > routed else found
             best = max(best, found)
         x = columns[tree.programs[node, 0], rows].astype(np.float64)
-        # The sums are rounded, so that another split may win that is almost as good.
+        # The sums are rounded, so that another split may win that is almost as good; the winner
+        # may find a better threshold between those of the bins.
         score = naive_split.score_test(x, sums, settings, float(tree.threshold[node]))
-        assert score == pytest.approx(best, rel=2e-3)
+        assert score > best * (1 - 2e-3)
     np.testing.assert_array_equal(leaf_of_grown_rows(tree), leaf_of_rows(tree, columns))
 
 

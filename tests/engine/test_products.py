@@ -65,7 +65,7 @@ def test_no_step_is_fused():
     """A fused multiplication and addition rounds once instead of twice, where there is one."""
     known = add_products.function
     copy = FunctionType(known.__code__, known.__globals__, "copy")
-    alone = Kernel(copy, inline=None, in_order=True).whole
+    alone = Kernel(copy, inline=None).whole
     alone._cache = NullCache()  # what is loaded from the disk cannot be looked at
     table, matrix, offset = example(3, 5, 4)
     alone(table, matrix, 0, 3, np.tile(offset, (3, 1)))

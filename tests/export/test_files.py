@@ -428,3 +428,33 @@ def test_attributes_are_those_of_the_estimators():
             model = fitted(name, kind)
             held = set(vars(model)) - set(model.get_params()) - set(DERIVED)
             assert set(always) <= held <= {*always, *sometimes}
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "message"),
+    [
+        (None, TypeError, "path is a NoneType, but the name of a"),
+        (b"m.fw", TypeError, "path is a bytes"),
+        (io.StringIO(), TypeError, "path is a StringIO"),
+    ],
+)
+def test_what_is_no_file_is_refused(path, error, message):
+    with pytest.raises(error, match=message):
+        save(make("ConstructiveTreeClassifier"), path)
+    with pytest.raises(error, match=message):
+        load(path)
+
+
+def test_places_that_no_file_can_have_are_refused(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path, error, message in (
+        (pipe, OSError, "is a device or a pipe, which a model file would replace"),
+        (tmp_path, IsADirectoryError, "is a folder, but a file to write is expected"),
+        (tmp_path / "no" / "m.fw", FileNotFoundError, "There is no folder to write"),
+        ("a\0b", ValueError, "holds a NUL character"),
+    ):
+        with pytest.raises(error, match=message):
+            save(make("ConstructiveTreeClassifier"), path)
+    assert pipe.is_fifo()
+    assert [*tmp_path.iterdir()] == [pipe]

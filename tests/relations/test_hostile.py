@@ -13,6 +13,7 @@ import pytest
 from tests.relations.test_features import days, shop, shop_features
 
 from featurewright import Link, RelationalFeatures
+from featurewright.relations.sources import newer_tables
 
 
 def count(here: Any, there: Any) -> list[float]:
@@ -314,3 +315,33 @@ def test_columns_of_one_name() -> None:
         shop_features(twice).fit(rows, y)
     with pytest.raises(ValueError, match=r"X has several columns of one name \(.*age"):
         shop_features(linked).fit(rows.set_axis(["age", *rows.columns[1:]], axis=1), y)
+
+
+@pytest.mark.parametrize("keys", [[], [None, None], [np.nan, np.inf]])
+def test_no_linked_row_has_a_key(keys):
+    linked = pd.DataFrame({"key": keys, "v": np.ones(len(keys))}, dtype=float)
+    frame = pd.DataFrame({"key": np.arange(20), "a": np.arange(20) % 3})
+    links = [Link(linked, on="key", name="rows")]
+    with pytest.warns(UserWarning, match="No row of X sees a row of link 'rows'"):
+        model = RelationalFeatures(links, random_state=0).fit(frame, frame["a"] > 1)
+    assert np.isfinite(model.transform(frame)).all()
+
+
+def test_names_of_columns_are_text():
+    linked = pd.DataFrame({"key": [1, 2]})
+    for table, frame, owner in (
+        (linked, pd.DataFrame(np.ones((3, 2))), "X"),
+        (linked.assign(**{"v": 1}).rename(columns={"v": 5}), linked, "The table of link"),
+    ):
+        with pytest.raises(TypeError, match=f"{owner}.* has a column named .*names that are text"):
+            RelationalFeatures([Link(table, on="key")]).fit(frame, np.arange(len(frame)) % 2)
+
+
+def test_newer_tables_have_names():
+    with pytest.raises(TypeError, match="links is a list, but newer tables are expected by the"):
+        newer_tables([pl.DataFrame({"key": [1]})])
+
+
+def test_keys_are_no_dict():
+    with pytest.raises(ValueError, match="of a link must be the name of a key column"):
+        RelationalFeatures([Link(pd.DataFrame({"a": [1]}), on={"a": "b"})]).fit([[1]], [0])

@@ -321,7 +321,7 @@ def test_where_other_folds_confirmed_the_choice_the_front_says_so():
     model.front_[0]["score"] = model.baseline_score_
     assert "further folds" not in summarize(model)["front_measured"]
     model.baseline_score_ += 0.01
-    assert "further folds that confirmed the choice" in summarize(model)["front_measured"]
+    assert "further folds that put the choice to the proof" in summarize(model)["front_measured"]
 
 
 def test_one_fold_that_gained_more_is_no_proof():

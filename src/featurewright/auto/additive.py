@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import lasso_path
 
 from featurewright.auto.estimators import fit_estimator, make_folds, standard_estimator
 from featurewright.auto.formulas import formula_values, spaced_rows
@@ -161,6 +160,9 @@ def _path(
     columns: Matrix, target: Matrix, max_terms: int, penalties: Matrix | None = None
 ) -> tuple[Matrix, list[NDArray[np.intp]]]:
     """Return penalties, and the columns that each keeps, at most `max_terms` of them."""
+    # Imported where it is used: a transform does not need it, and it loads slowly.
+    from sklearn.linear_model import lasso_path
+
     scaled = np.asfortranarray(normalized(columns) * np.sqrt(len(columns)))
     centred = target - target.mean(axis=0)
     if penalties is None:  # from one that keeps no column to a hundredth of it

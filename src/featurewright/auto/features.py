@@ -58,7 +58,7 @@ from featurewright.auto.time_folds import (
     split_by_time,
 )
 from featurewright.auto.timing import Clock
-from featurewright.auto.workspace import Problem, Workspace
+from featurewright.auto.workspace import Problem, ValueStore, Workspace
 from featurewright.estimators.collections import TakesCollections, takes_collections
 from featurewright.estimators.parameters import (
     check_jobs,
@@ -434,10 +434,12 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 seed=seed,
                 effort=effort,
                 clock=clock,
-                listen=self._hear,
+                store=ValueStore(),
                 skips_slow=isinstance(self.methods, str) and self.methods not in METHODS,
             )
-            return self._run(with_and_without(make, methods, links, estimator), name, links), known
+            return self._run(
+                with_and_without(make, methods, links, estimator, self._hear), name, links
+            ), known
 
     def _link_search(self, X: Any, labels: NDArray[Any], groups: Any) -> LinkSearch:
         """Return what finds columns over links in choices of the training rows."""
@@ -467,6 +469,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         candidate, gains = search.leaderboard.decide()
         if links is not None and len(searches) > 1 and not search.stopped_by_time:
             flat = searches[1]
+            for fold in search.folds:  # two searches take little more memory than one
+                fold.release()
             flat.run()
             rival, rival_gains = flat.leaderboard.decide()
             if not search.leaderboard.beats(candidate, flat.leaderboard, rival):
@@ -594,9 +598,9 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         for sentence in sentences:
             _logger.warning("%s", sentence)
 
-    def _hear(self, event: dict[str, Any]) -> None:
-        """Pass on what a search says, with the name of the scorer."""
-        self._notify({**event, "scoring": self.scoring_})
+    def _hear(self, event: dict[str, Any], where: str = "") -> None:
+        """Pass on what a search says, with which search it is and the name of the scorer."""
+        self._notify({**event, "stage": event["stage"] + where, "scoring": self.scoring_})
 
     def _notify(self, event: dict[str, Any]) -> None:
         """Log what was tried where `verbose` asks for it; a subclass may show it instead.

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -29,7 +30,14 @@ from featurewright.relations.links import (
     links_with_tables,
     tables_in_memory,
 )
-from featurewright.relations.sources import Source, learn_source, read_links
+from featurewright.relations.sources import (
+    Source,
+    learn_source,
+    newer_tables,
+    read_links,
+    refuse_array,
+    wrap_frame,
+)
 from featurewright.tables import EncodedTable, Schema
 
 _logger = logging.getLogger("featurewright")
@@ -185,11 +193,8 @@ class LinkSearch:
         sampled: bool = False,
     ) -> None:
         if not nw.dependencies.is_into_dataframe(X):
-            raise TypeError(
-                "X is an array, but links need columns with names: pass a data frame of pandas, "
-                "polars or PyArrow."
-            )
-        self._frame = nw.from_native(X, eager_only=True)
+            refuse_array(links)
+        self._frame = wrap_frame(X, "X", named=True)
         self._as_of, self._y, self._groups = as_of, y, groups
         self._task = "regression" if task == "regression" else "classification"
         self._effort, self._n_jobs, self._stores = effort, n_jobs, store_links
@@ -209,7 +214,7 @@ class LinkSearch:
     def learn(self, rows: Rows | None, seed: int) -> tuple[RelationalFeatures, Matrix]:
         """Find columns from some training rows, or all; return what finds them, and theirs."""
         whole = rows is None
-        frame = self._frame if whole else self._frame[rows]
+        frame = self._frame if rows is None else self._frame[rows]
         groups = self._groups if whole or self._groups is None else self._groups[rows]
         relational = RelationalFeatures(
             self._links,
@@ -300,6 +305,7 @@ def read_table(model: Any, X: Any, links: Mapping[str, Any] | None) -> EncodedTa
     links : dict of str to data frame, optional
         Newer linked tables.
     """
+    links = newer_tables(links)
     if links and not model.links:
         raise ValueError(
             f"links has tables for {', '.join(map(repr, links))}, but the model was fitted without "
@@ -395,13 +401,21 @@ def keep_used(
 
 
 def with_and_without(
-    make: Callable[..., Any], methods: Sequence[str], links: LinkSearch | None, estimator: Any
+    make: Callable[..., Any],
+    methods: Sequence[str],
+    links: LinkSearch | None,
+    estimator: Any,
+    hear: Callable[..., None],
 ) -> list[Any]:
     """Return the searches of a table: with its links where it has some, and without.
 
-    An estimator that takes categories is given labels over links too.
+    An estimator that takes categories is given labels over links too. What the second search says
+    of its progress says which it is.
     """
     linked = [*methods, LABELS] if takes_categories(estimator) else methods
-    found = [] if links is None else [make(methods=list(dict.fromkeys(linked)), links=links)]
+    found = []
+    if links is not None:
+        found = [make(methods=list(dict.fromkeys(linked)), links=links, listen=hear)]
     flat = [method for method in methods if not METHODS[method].needs_links]
-    return [*found, make(methods=flat)] if flat else found
+    without = partial(hear, where=", without links") if found else hear
+    return [*found, make(methods=flat, listen=without)] if flat else found

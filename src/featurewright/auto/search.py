@@ -82,6 +82,8 @@ class Search:
     listen : callable
         Called with a dict whenever something was tried: method, stage, seconds, best_method,
         best_score, baseline, and the folds and training rows these are means of.
+    store : ValueStore
+        Where values of constructed columns are kept.
     skips_slow : bool
         Whether methods that are slow for the effort are left out.
     links : LinkSearch or None
@@ -97,8 +99,6 @@ class Search:
         The methods whose formulas are put in one order.
     n_scores : int
         Number of columns of a method with one for each class.
-    store : ValueStore
-        Values of constructed columns.
     stopped_by_time : bool
         Whether something was left out for lack of time.
     """
@@ -116,12 +116,13 @@ class Search:
         effort: Effort,
         clock: Clock,
         listen: Listener,
+        store: ValueStore,
         skips_slow: bool = False,
         links: LinkSearch | None = None,
     ) -> None:
         self.problem, self.estimator, self.scorer = problem, estimator, scorer
         self.seed, self.effort, self.clock, self._listen = seed, effort, clock, listen
-        self.store, self._links = ValueStore(), links
+        self.store, self._links = store, links
         self.folds: list[Fold] = []
         self.joined: tuple[str, ...] = ()
         self.stopped_by_time = False
@@ -353,7 +354,7 @@ class Search:
         found: dict[Candidate, HeldOutScore] = {}
         known: dict[int, HeldOutScore] = {}
         # Where time is short, the best so far must not be the one left out.
-        alone = (Candidate((block,)) for block in blocks)
+        alone = [Candidate((block,)) for block in blocks]
         candidates = sorted(alone, key=self._known_gain, reverse=True)
         for candidate in candidates:
             (block,) = candidate.blocks
@@ -553,8 +554,7 @@ class Search:
         """Return the candidate of most formulas in one order; none where there was no time."""
         if not self.joined or self.stopped_by_time:
             return []
-        most = max(self._sizes(FORMULAS))
-        path = Candidate((Block(self._joined_label, Order.JOINT, most),))
+        path = Candidate((Block(self._joined_label, Order.JOINT, max(self._sizes(FORMULAS))),))
         self.stopped_by_time = not self._costs.affords(path)
         return [] if self.stopped_by_time else [path]
 
@@ -775,12 +775,10 @@ class Search:
         board.disproved.update(board.finished())
 
     def _gains_with_more_rows(self, candidate: Candidate, n_rows: int) -> list[float]:
-        """Return the gains of a candidate on the largest folds; none where there is no time.
-
-        Without such folds, boosting has all, with the columns as they were found.
-        """
+        """Return the gains of a candidate on the largest folds; none where there is no time."""
+        # Without such folds, boosting has all, with the columns as they were found.
         gains: list[float] = []
-        n_folds, finds = self.effort.n_check_folds, self.effort.n_check_folds > 0
+        n_folds = finds = self.effort.n_check_folds
         if not finds and self.problem.task.corrects is not None:
             n_folds = min(self._n_folds, len(self.folds))
         by_rows = sorted(range(self._n_folds), key=lambda number: -len(self._rows[number][0]))

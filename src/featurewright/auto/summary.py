@@ -266,7 +266,7 @@ def _front_measured(model: Any, points: Sequence[dict[str, Any]]) -> str:
     if not np.isclose(base, first, rtol=1e-9, atol=0.0):
         told += (
             f" The scores above are from the {len(model.gain_per_fold_)} further folds that "
-            "confirmed the choice, so they differ."
+            "put the choice to the proof, so they differ."
         )
     return told
 

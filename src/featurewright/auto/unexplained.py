@@ -54,7 +54,7 @@ def unexplained(
     >>> from sklearn.linear_model import LinearRegression
     >>> X = np.arange(40.0).reshape(-1, 2)
     >>> y = X[:, 0] + np.tile([0.0, 1.0], 10)
-    >>> unexplained(LinearRegression(), X, y, "regression").std().round(1)
+    >>> float(unexplained(LinearRegression(), X, y, "regression").std().round(1))
     0.5
     """
     target = indicator_target(y, kind)

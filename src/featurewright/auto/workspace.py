@@ -264,8 +264,6 @@ class Workspace:
     ----------
     originals : Originals
         How the original columns become numbers.
-    base : ndarray of shape (n_rows, n_columns)
-        The original columns as numbers.
     seconds : float
         What the last construction took.
     """
@@ -273,12 +271,22 @@ class Workspace:
     def __init__(self, problem: Problem, seed: int, store: ValueStore, effort: Effort) -> None:
         self.problem, self.seed, self.store, self.effort = problem, seed, store, effort
         self.originals: Originals = problem.originals(None)
-        self.base = self.originals.compute(np.asarray(problem.own.matrix, np.float64))
+        self._base: Matrix | None = None
         self._pools: dict[str, Pool] = {}
         self._found: dict[tuple[Any, ...], Found] = {}
         self._with_codes: Originals | None = None
         self._unexplained: Matrix | None = None
+        self._fitting = Lock()  # methods that run side by side wait for the same fits
         self.seconds = 0.0
+
+    @property
+    def base(self) -> Matrix:
+        """The original columns as numbers, computed when they are needed."""
+        found = self._base
+        if found is None:
+            matrix = np.asarray(self.problem.own.matrix, np.float64)
+            found = self._base = self.originals.compute(matrix)
+        return found
 
     def originals_for(self, estimator: Any) -> Originals:
         """Return the original columns for an estimator, as learned from the training rows."""
@@ -293,18 +301,29 @@ class Workspace:
         problem = self.problem
         if problem.task.corrects is None:
             return problem.target
-        if self._unexplained is None:
-            originals = self.originals_for(problem.task.corrects)
-            self._unexplained = unexplained(
-                problem.task.corrects,
-                originals.compute(np.asarray(problem.own.matrix, np.float64)),
+        with self._fitting:
+            if self._unexplained is None:
+                self._unexplained = self._left_by(problem.task.corrects)
+            return self._unexplained
+
+    def _left_by(self, estimator: Any) -> Matrix:
+        """Return what an estimator leaves unexplained out of fold, given the original columns."""
+        problem, originals = self.problem, self.originals_for(estimator)
+        columns = originals.compute(np.asarray(problem.own.matrix, np.float64))
+        try:
+            return unexplained(
+                estimator,
+                columns,
                 problem.y,
                 problem.task.kind,
                 weights=problem.weights,
                 categories=tuple(originals.categories),
                 seed=self.seed,
             )
-        return self._unexplained
+        except Exception as error:
+            raise EstimatorError(
+                f"the estimator failed with some of the rows: {type(error).__name__}: {error}"
+            ) from error
 
     def construct(
         self, method: Method, sizes: Sequence[int], seconds: float | None = None
@@ -552,6 +571,11 @@ class Fold:
     def n_rows(self) -> int:
         """Number of training rows."""
         return len(self.space.problem.y)
+
+    def release(self) -> None:
+        """Give up what can be computed again, while the fold is not in use."""
+        self.space._base = None
+        self._held_out_base.clear()
 
     def score_originals(
         self, estimator: Any, scorer: HeldOutScorer, started: float

@@ -31,12 +31,17 @@ def say(console: Console, text: object, style: str = "") -> None:
     console.print(plain(text, 1000, style), soft_wrap=True, highlight=False)
 
 
+_TITLE_WIDTH = 76  # characters of a title in one line, at most
 _WIDE = 120  # characters that a table with all columns needs
 
 
 def table_of(title: str, *columns: str, numbers: int = 0) -> Table:
     """Return an empty table whose last `numbers` columns are aligned to the right."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE)
+    # Titles are broken where the table ends: one of few columns is as wide as its title.
+    width = min(len(title), _TITLE_WIDTH)
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=SIMPLE, min_width=width
+    )
     for position, column in enumerate(columns):
         right = position >= len(columns) - numbers
         table.add_column(

@@ -183,12 +183,18 @@ def error_console() -> Console:
     return Console(stderr=True)
 
 
-def tell_encoding(source: Source, console: Console) -> None:
-    """Warn of a file that is not UTF-8, and print how it was read."""
+def tell_oddities(source: Source, console: Console) -> None:
+    """Warn of a file that is not UTF-8 or has short rows, and print how it was read."""
     from featurewright.cli.display import say
 
     if source.recoded:
         told = f"{source.path} is not UTF-8; it was read as Windows-1252."
+        say(console, told, "yellow")
+    if source.n_absent > 0:
+        told = (
+            f"Rows of {source.path} have fewer cells than its header: {source.n_absent:,} cells at "
+            "their ends are missing."
+        )
         say(console, told, "yellow")
 
 

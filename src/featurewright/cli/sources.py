@@ -23,6 +23,7 @@ from featurewright.cli.streams import (
     SAMPLE,
     as_text,
     compression_of,
+    count_outside_quotes,
     open_bytes,
     read_start,
     sniff_delimiter,
@@ -85,6 +86,8 @@ class Source:
         Of a CSV file, whether its first row has the names.
     recoded : bool
         Whether the file read so far turned out not to be UTF-8.
+    n_absent : int
+        Of a CSV file, how many cells the rows read so far lack at their ends.
     """
 
     path: Path
@@ -93,6 +96,7 @@ class Source:
     delimiter: str = ","
     header: bool = True
     recoded: bool = False
+    n_absent: int = 0
 
     @property
     def is_text(self) -> bool:
@@ -171,7 +175,7 @@ class Source:
         """Read blocks of whole rows, every cell as text."""
         names: list[str] = []
         waiting: list[bytes] = []
-        n_lines = 0
+        n_lines = self.n_absent = 0
         with open_bytes(self.path, self.compression) as stream:
             for block in text_rows(stream, b'"'):
                 data, other = self._text(block)
@@ -229,6 +233,8 @@ class Source:
             quote_char='"',
         )
         frame.columns = names
+        n_delimiters = frame.height * (len(names) - 1)
+        self.n_absent += n_delimiters - count_outside_quotes(data, self.delimiter.encode())
         has_space = not data.isascii() or any(space in data for space in _SPACES)
         yield frame.with_columns(pl.all().str.strip_chars()) if has_space else frame
 

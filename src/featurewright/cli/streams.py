@@ -171,6 +171,13 @@ def _last_row_end(data: bytes, quote: bytes | None) -> int:
     return end
 
 
+def count_outside_quotes(data: bytes, character: bytes) -> int:
+    """Count how often a character comes outside of quotes."""
+    if b'"' not in data:
+        return data.count(character)
+    return sum(part.count(character) for part in data.split(b'"')[::2])
+
+
 def without_blank_lines(data: bytes) -> bytes:
     """Return rows without the blank lines between them; those inside quotes stay.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from math import log, sqrt
+from dataclasses import replace
+from functools import partial
+from math import sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +13,15 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from featurewright.constructive.few_rows import (
+    CLASSES,
+    EARLY_ROWS,
+    MOST_LEAVES,
+    NUMBERS,
+    FewRows,
+)
 from featurewright.constructive.losses import AdaBoostMH, LogLoss, Loss, SquaredError
+from featurewright.constructive.pilot import PILOT_RATE, PILOT_ROUNDS, Rows, choose_leaves
 from featurewright.constructive.rounds import Rounds
 from featurewright.engine.forest import join
 from featurewright.engine.growth import Job, shares_bins
@@ -69,35 +78,8 @@ _STUMP_DEPTH = 1
 _LEAST_ROWS = 10
 # Candidates of a node, by columns and by their root: benchmarks/boosting_budget.py measures this.
 _COLUMN_BUDGET, _ROOT_BUDGET = 10, 20
-# From here on, early_stopping="auto" holds rows out, as scikit-learn does. Fewer are all needed
-# to learn from: then many small steps of small trees follow, until no test of the first node gains
-# more than chance would. benchmarks/small_tables.py measures these numbers.
-_EARLY_ROWS = 10_000
-_MANY_ROUNDS, _FEW_ROUNDS = 300, 100
+_FEW_ROUNDS = 100
 _TOTAL_RATE, _LARGEST_RATE = 15.0, 0.1  # the more rounds, the smaller their steps
-_MOST_LEAVES = 31
-
-
-@dataclass(frozen=True)
-class FewRows:
-    """Defaults for fewer than `_EARLY_ROWS` rows; labels are noisier than numbers."""
-
-    least_leaves: int
-    rows_of_a_leaf: int  # rows for each leaf, of all trees of a round together
-    leaf_rows: int  # rows on each side of a split
-    f_per_log: float  # F to enter over the logarithm of the number of candidates, of very few rows
-
-    def n_leaves(self, n_rows: int, n_trees: int) -> int:
-        """Return the most leaves of each of the trees of a round."""
-        return min(_MOST_LEAVES, max(self.least_leaves, n_rows // self.rows_of_a_leaf // n_trees))
-
-    def f_to_enter(self, n_rows: int, n_candidates: int) -> float:
-        """Return the F statistic that a split needs; what it guards against shrinks with rows."""
-        return self.f_per_log * log(n_candidates) * (1.0 - n_rows / _EARLY_ROWS)
-
-
-_CLASSES, _NUMBERS = FewRows(8, 100, 20, 1.8), FewRows(12, 40, 5, 0.35)
-
 BOOSTED = (
     """
 n_iter_ : int
@@ -117,9 +99,9 @@ class BoostedTrees(ConstructiveLearner):
         "n_estimators": Parameter(
             'int or "auto"',
             """
-            Most rounds. "auto" is 300 for fewer than 10,000 rows, 100 for more and for
-            "adaboost_mh". With the log loss a round grows one tree for each of three or more
-            classes.
+            Most rounds. "auto" is 300 for fewer than 10,000 rows of classes, 600 of numbers, and
+            100 for more and for "adaboost_mh". With the log loss a round grows one tree for each of
+            three or more classes.
             """,
             whole_or_auto(1),
         ),
@@ -157,8 +139,10 @@ class BoostedTrees(ConstructiveLearner):
             GROWTH["max_leaf_nodes"],
             """
             Most leaves of a tree; the best nodes are split first. By default 31; for fewer than
-            10,000 rows one for 100 rows of classes or 40 of numbers, divided among the trees of a
-            round, but at least 8 for classes and 12 for numbers; no limit for "adaboost_mh".
+            10,000 rows of classes one for 100 rows, divided among the trees of a round, but at
+            least 8; of numbers 8, 16 or 31, whichever errs least on rows held out from 100 rounds,
+            and one for 40 rows, but at least 12, where `n_estimators`, `max_depth` or `max_time`
+            is given; no limit for "adaboost_mh".
             """,
         ),
         "min_samples_leaf": Parameter(
@@ -226,15 +210,16 @@ class BoostedTrees(ConstructiveLearner):
 
     def _few_rows(self, n_rows: int) -> FewRows | None:
         """Return the defaults for few rows, or None where there are more, or votes."""
-        if n_rows >= _EARLY_ROWS or self._votes:
+        if n_rows >= EARLY_ROWS or self._votes:
             return None
-        return _CLASSES if hasattr(self, "class_weight") else _NUMBERS
+        return CLASSES if hasattr(self, "class_weight") else NUMBERS
 
     def _most_rounds(self, n_rows: int) -> int:
         """Return the most rounds for a number of rows."""
         if not isinstance(self.n_estimators, str):
             return int(self.n_estimators)
-        return _MANY_ROUNDS if self._few_rows(n_rows) else _FEW_ROUNDS
+        few = self._few_rows(n_rows)
+        return few.n_rounds if few else _FEW_ROUNDS
 
     def _step(self, n_rounds: int) -> float:
         """Return the factor of what each tree adds."""
@@ -253,7 +238,7 @@ class BoostedTrees(ConstructiveLearner):
                 VOTE_HALVING_ROWS if isinstance(halving, str) and halving == "auto" else halving
             )
         else:
-            most, leaf_rows = _MOST_LEAVES, 20
+            most, leaf_rows = MOST_LEAVES, 20
             if few is not None:
                 most = few.n_leaves(n_rows, n_trees)
                 leaf_rows = few.leaf_rows
@@ -290,15 +275,66 @@ class BoostedTrees(ConstructiveLearner):
         self._construction: Construction = construction
         self._seed = self._draw_seed()
         kept, held = self._hold_out(weights, labels)
-        loss, watched = make_loss(kept), None if held is None else make_loss(held)
         n_rows = len(weights)
+        n_rounds = self._most_rounds(n_rows)
+        make = partial(self._make_rounds, matrix, make_loss)
+
+        def loss_of(rows: Rows, others: Rows, n_leaves: int) -> float:
+            pilot = make(rows, others, n_rounds=PILOT_ROUNDS, rate=PILOT_RATE, n_leaves=n_leaves)
+            pilot.run(lambda done: None)
+            return min(pilot.held)
+
+        with (
+            compilation_notice(),
+            progress(n_rounds, "boosting", verbose=self.verbose) as on_done,
+        ):
+            n_leaves = None
+            if self._tries_sizes(n_rows):
+                n_leaves = choose_leaves(kept[weights[kept] > 0], self._seed, loss_of)
+            step = self._step(n_rounds)
+            rounds = make(kept, held, n_rounds=n_rounds, rate=step, n_leaves=n_leaves)
+            rounds.run(on_done)
+        loss = rounds.loss
+        self.n_scores_, self._groups = loss.n_scores, loss.n_groups
+        self._start = loss.start()
+        self.train_score_ = np.array(rounds.train)
+        self.validation_score_ = np.array(rounds.held)
+        self.n_iter_ = len(rounds.trees) // loss.n_groups
+        self.forest_ = join(rounds.trees)
+        self._note_features(matrix, weights)
+        return self
+
+    def _tries_sizes(self, n_rows: int) -> bool:
+        """Whether trees of several sizes are tried first: for few rows of numbers.
+
+        Not where rounds or sizes are asked for, or the time is limited.
+        """
+        asked = (self.max_leaf_nodes, self.max_depth, self.max_time)
+        is_free = isinstance(self.n_estimators, str) and asked == (None, None, None)
+        return is_free and self._few_rows(n_rows) is NUMBERS
+
+    def _make_rounds(
+        self,
+        matrix: npt.NDArray[np.float32],
+        make_loss: Callable[[Rows], Loss],
+        kept: Rows,
+        held: Rows | None,
+        *,
+        n_rounds: int,
+        rate: float,
+        n_leaves: int | None,
+    ) -> Rounds:
+        """Return rounds that grow on some rows, and watch others where there are any."""
+        construction, n_rows = self._construction, len(matrix)
+        loss, watched = make_loss(kept), None if held is None else make_loss(held)
         few = self._few_rows(n_rows)
         enter = self.f_to_enter
         if enter is None:
             candidates = construction.budget + construction.n_raw
             enter = few.f_to_enter(n_rows, candidates) if few else 0.0
+        limits = self._limits(n_rows, loss.n_groups)
         settings = make_settings(
-            self._limits(n_rows, loss.n_groups),
+            limits if n_leaves is None else replace(limits, max_leaf_nodes=n_leaves),
             construction,
             len(kept),
             l2=0.0 if self._votes else self.l2,
@@ -322,30 +358,16 @@ class BoostedTrees(ConstructiveLearner):
             leaf=loss.leaf,
             n_values=loss.n_scores if loss.n_groups == 1 else 1,
         )
-        n_rounds = self._most_rounds(n_rows)
-        with (
-            compilation_notice(),
-            progress(n_rounds, "boosting", verbose=self.verbose) as on_done,
-        ):
-            rounds = Rounds(
-                job,
-                loss,
-                watched=watched,
-                outer=outer,
-                n_rounds=n_rounds,
-                rate=self._step(n_rounds),
-                learner=self,
-                seed=self._seed,
-            )
-            rounds.run(on_done)
-        self.n_scores_, self._groups = loss.n_scores, loss.n_groups
-        self._start = loss.start()
-        self.train_score_ = np.array(rounds.train)
-        self.validation_score_ = np.array(rounds.held)
-        self.n_iter_ = len(rounds.trees) // loss.n_groups
-        self.forest_ = join(rounds.trees)
-        self._note_features(matrix, weights)
-        return self
+        return Rounds(
+            job,
+            loss,
+            watched=watched,
+            outer=outer,
+            n_rounds=n_rounds,
+            rate=rate,
+            learner=self,
+            seed=self._seed,
+        )
 
     def _hold_out(
         self, weights: npt.NDArray[np.float64], labels: npt.NDArray[np.int32] | None
@@ -354,7 +376,7 @@ class BoostedTrees(ConstructiveLearner):
         n_rows = len(weights)
         stop = self.early_stopping
         if stop == "auto":
-            stop = n_rows >= _EARLY_ROWS and not self._votes
+            stop = n_rows >= EARLY_ROWS and not self._votes
         rows = np.flatnonzero(weights > 0)
         if not stop:
             return np.arange(n_rows), None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Literal, get_args
 
 import numpy as np
@@ -217,9 +218,9 @@ def make_sin_inverse(
 
 def _start(n_samples: int, random_state: Seed) -> RandomState:
     """Check the number of rows and return the source of random numbers."""
-    if n_samples < 1:
+    if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
         raise ValueError(
-            f"n_samples is {n_samples}, but a number of rows of at least 1 is expected: ask for "
+            f"n_samples is {n_samples!r}, but a number of rows of at least 1 is expected: ask for "
             "some rows."
         )
     random: RandomState = check_random_state(random_state)

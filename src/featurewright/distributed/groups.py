@@ -65,6 +65,8 @@ class Group:
         The values that these are made of.
     centres : tuple of float
         About the means of these.
+    ranked : frozenset of (value, condition)
+        Those of which minima or maxima are asked for.
     means : int or None
         The place of its mean targets among those of all groups.
     """
@@ -74,6 +76,7 @@ class Group:
     features: tuple[int, ...]
     what: tuple[Summed, ...]
     centres: tuple[float, ...]
+    ranked: frozenset[Summed]
     means: int | None
 
     @property
@@ -151,7 +154,13 @@ def _sum_partition(columns: Columns, first: int, pooling: Pooling) -> list[KeySu
         matrix = group.matrix(rows.X)
         n_rows = np.bincount(codes[keyed], minlength=index.n_keys).astype(np.int64)
         values = [
-            ValueSums.of(_raw(matrix, what)[keyed], codes[keyed], index.n_keys, centre)
+            ValueSums.of(
+                _raw(matrix, what)[keyed],
+                codes[keyed],
+                index.n_keys,
+                centre,
+                extremes=what in group.ranked,
+            )
             for what, centre in zip(group.what, group.centres, strict=True)
         ]
         targets = [
@@ -250,7 +259,9 @@ def _groups(relational: RelationalFeatures, sample: Columns) -> list[Group]:
             continue
         chosen = [relational.features_[k] for k in features]
         what = tuple(dict.fromkeys((one.value, one.condition) for one in chosen))
-        group = Group(source, at, features, what, (0.0,) * len(what), means)
+        extremes = [one for one in chosen if one.aggregate in ("min", "max")]
+        ranked = frozenset((one.value, one.condition) for one in extremes)
+        group = Group(source, at, features, what, (0.0,) * len(what), ranked, means)
         matrix = group.matrix(sample.X)
         centres = tuple(_centre(_raw(matrix, own)) for own in what)
         found.append(replace(group, centres=centres))

@@ -97,7 +97,7 @@ def block_bound(total, squares, n):
     return np.float32(min(total, math.sqrt(most * squares)))
 
 
-@kernel(in_order=True)
+@kernel
 def pack_target(target, row_ids, n, histograms):
     """Pack target, weight and a count of each row of the tree into one integer."""
     number, weight = 0.0, 0.0
@@ -284,24 +284,41 @@ def score_column(histograms, slot, column, rows, settings, best_so_far, state):
     return alone
 
 
+@kernel(inline=True)
+def score_values_of(context, column, start, n, n_stats):
+    """Score a raw column by bins of the node's own."""
+    zero, how, values = np.int64(0), FROM_VALUES | RAW, context.buffers.evaluation.values
+    programs = context.buffers.candidates.programs
+    programs[0, 0] = column
+    gather(context.columns, column, context.row_ids, start, n, values, zero)
+    call_kernel(context.settings.scorer, (context, programs, zero, zero, how, n, n_stats))
+
+
 @kernel
 def search_histograms(context, node, start, n, n_stats):
-    """Score all raw columns: numbers by the node's sums, categories by their levels."""
+    """Score all raw columns: numbers by the node's sums, categories by their levels.
+
+    The best number is scored again by bins of the node's own, which are finer in small nodes.
+    """
     settings, state, buffers = context.settings, context.state, context.buffers
     candidate_scores, histograms = buffers.candidate_scores, buffers.histograms
-    programs, values = buffers.candidates.programs, buffers.evaluation.values
-    zero, how = np.int64(0), FROM_VALUES | RAW
+    programs, zero = buffers.candidates.programs, np.int64(0)
     slot = histograms.slots[node]
     for d in range(programs.shape[1]):
         programs[0, d] = op.END
+    best_number = np.int64(-1)
     for column in range(np.int64(context.columns.shape[0])):
-        programs[0, 0] = column
-        if context.grammar.n_levels[column] > 0:
-            gather(context.columns, column, context.row_ids, start, n, values, zero)
-            call_kernel(settings.scorer, (context, programs, zero, zero, how, n, n_stats))
-            continue
         best = state.best_score
-        score = score_column(histograms, slot, column, context.rows, settings, best, state)
-        record_score(programs, zero, zero, score, zero, candidate_scores, state)
+        if context.grammar.n_levels[column] > 0:
+            score_values_of(context, column, start, n, n_stats)
+            number = np.int64(-1)
+        else:
+            programs[0, 0] = column
+            score = score_column(histograms, slot, column, context.rows, settings, best, state)
+            record_score(programs, zero, zero, score, zero, candidate_scores, state)
+            number = np.int64(column)
         if state.best_score != best:
-            state.is_evaluated = 0
+            best_number = number
+    if best_number >= 0:
+        score_values_of(context, best_number, start, n, n_stats)
+        state.is_evaluated = 1

@@ -24,7 +24,7 @@ _ROWS_AT_ONCE = 256  # that a tile is used for before the next one
 _CELLS_PER_THREAD = 200_000  # products below which another thread costs more than it saves
 
 
-@kernel(in_order=True)
+@kernel
 def add_products(table, matrix, first, last, out):
     """Add table @ matrix to some rows of a result, in the order of the table's columns.
 

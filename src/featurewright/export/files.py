@@ -69,6 +69,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str] | IO[bytes]) -> None
         )
     import featurewright
 
+    check_place(path)
     writer = Writer()
     document = {
         "format": FORMAT,
@@ -87,6 +88,35 @@ def save(model: BaseEstimator, path: str | os.PathLike[str] | IO[bytes]) -> None
         path.write(whole.getvalue())
         return
     _replace(Path(os.path.realpath(path)), members)
+
+
+def check_place(path: Any) -> None:
+    """Refuse what no model file can be written to, before any work.
+
+    Devices and pipes are refused too: a file that appears when it is complete would replace them.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        if not hasattr(path, "write") or isinstance(path, io.TextIOBase):
+            raise TypeError(
+                f"path is a {type(path).__name__}, but the name of a file, or a file opened for "
+                "writing bytes, is expected: pass a path such as 'model.fw'."
+            )
+        return
+    shown = repr(os.fspath(path))
+    target = Path(path)
+    if "\0" in os.fsdecode(path):
+        raise ValueError(f"path={shown} holds a NUL character: pass the name of a file.")
+    if target.is_dir():
+        raise IsADirectoryError(
+            f"{shown} is a folder, but a file to write is expected: add a file name."
+        )
+    if target.exists() and not target.is_file():
+        raise OSError(
+            f"{shown} is a device or a pipe, which a model file would replace: name an ordinary "
+            "file, or pass an open file."
+        )
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder to write {shown} to: make it first.")
 
 
 def _replace(target: Path, members: list[tuple[str, bytes]]) -> None:
@@ -144,6 +174,11 @@ def load(
     if isinstance(trusted, str):
         raise TypeError(f"trusted={trusted!r} must be a sequence of names; put it in a list.")
     if not isinstance(path, (str, os.PathLike)):
+        if not hasattr(path, "seek") or isinstance(path, io.TextIOBase):
+            raise TypeError(
+                f"path is a {type(path).__name__}, but the name of a model file, or one opened for "
+                "reading bytes, is expected: pass a path such as 'model.fw'."
+            )
         return _load(path, trusted, max_bytes, "the model")
     with Path(path).open("rb") as file:
         return _load(file, trusted, max_bytes, repr(os.fspath(path)))

@@ -9,8 +9,6 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import has_fit_parameter
 
 from featurewright.recursive.steps import Matrix, Plane, Problem, Weights
@@ -61,6 +59,9 @@ def fit_member(
     if rarest == 0:
         return NeverMember()
     settings = {} if weights is None else {"sample_weight": weights}
+    # Imported where it is used: a transform does not need it, and it loads slowly.
+    from sklearn.calibration import CalibratedClassifierCV
+
     if estimator is None:
         if rarest == 1:
             return _uncalibrated(columns, problem, weights, plane)
@@ -183,6 +184,8 @@ def _rarest(problem: Problem) -> int:
 
 def _uncalibrated(columns: Any, problem: Problem, weights: Weights, plane: Plane) -> Any:
     """Fit a linear model that has probabilities: one row cannot be in two folds."""
+    from sklearn.linear_model import LogisticRegression  # where it is used: it loads slowly
+
     model = LogisticRegression(C=plane.C)
     return model.fit(columns, problem.target > 0, sample_weight=weights)
 

@@ -17,8 +17,6 @@ import numpy.typing as npt
 from joblib import Parallel, delayed, parallel_config
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import SGDClassifier, SGDRegressor
-from sklearn.svm import LinearSVC, LinearSVR
 
 from featurewright.engine.threads import local_threads, one_blas_thread
 from featurewright.estimators.parameters import whole_number
@@ -239,6 +237,10 @@ class Plane:
 
     def model(self, columns: Any, seed: int) -> Any:
         """Return the linear model for some columns, not fitted yet."""
+        # Imported where they are used: a transform does not need them, and they load slowly.
+        from sklearn.linear_model import SGDClassifier, SGDRegressor
+        from sklearn.svm import LinearSVC, LinearSVR
+
         if self.stochastic:
             make, loss = (
                 (SGDRegressor, "epsilon_insensitive")

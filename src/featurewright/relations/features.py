@@ -50,7 +50,14 @@ from featurewright.relations.selection import (
     draw_half,
     draw_parts,
 )
-from featurewright.relations.sources import Source, learn_sources, unique_names, wrap_frame
+from featurewright.relations.sources import (
+    Source,
+    learn_sources,
+    newer_tables,
+    refuse_array,
+    unique_names,
+    wrap_frame,
+)
 from featurewright.relations.targets import (
     TARGET,
     EarlierMeans,
@@ -371,9 +378,9 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         if not nw.dependencies.is_into_dataframe(X):
             matrix, schema = fit_table(self, X, dtype=np.float64, order="C")
             self._layout = TableLayout(schema, {})
-            self._refuse_array()
+            refuse_array(self.links)
             return None, np.asarray(matrix, dtype=np.float64)
-        frame = wrap_frame(X, "X")
+        frame = wrap_frame(X, "X", named=len(self.links) > 0)
         validate_data(self, X, reset=True, skip_check_array=True)
         self._layout = learn_layout(frame, set())
         return frame, encode_columns(frame, self._layout, "X")
@@ -397,21 +404,13 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         own = getattr(self, "_own_columns", every) if self.include_original else every[:0]
         return own if self._n_columns or len(own) else every
 
-    def _refuse_array(self) -> None:
-        """Refuse an array where there are links: its columns have no names."""
-        if len(self.links):
-            raise TypeError(
-                "X is an array, but links need columns with names: pass a data frame of pandas, "
-                "polars or PyArrow."
-            )
-
     def _read_again(self, X: Any) -> tuple[Any, Numbers]:
         """Read a later table under the schema of the fit."""
         if not nw.dependencies.is_into_dataframe(X):
-            self._refuse_array()
+            refuse_array(self.links)
             rows = apply_table(self, self._layout.schema, X, dtype=np.float64)
             return None, np.asarray(rows, dtype=np.float64)
-        frame = wrap_frame(X, "X")
+        frame = wrap_frame(X, "X", named=len(self.links) > 0)
         validate_data(self, X, reset=False, skip_check_array=True)
         return frame, encode_columns(frame, self._layout, "X")
 
@@ -564,7 +563,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
 
     def _check_tables(self, links: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Refuse tables of unknown links, and ask for those that the model does not hold."""
-        tables = {} if links is None else dict(links)
+        tables = newer_tables(links)
         titles = [link.title for link in all_links(source.link for source in self._sources)]
         for title in tables:
             if title not in titles:

@@ -217,7 +217,7 @@ def _read_objects(name: str, values: list[Any], owner: str) -> KeyColumn:
             for value in listed:
                 if value is not None and not -(2**63) <= value < 2**63:
                     raise ValueError(
-                        f"Key {name!r} of {_inside(owner)} holds {value}, but whole numbers have "
+                        f"Key {name!r} of {inside(owner)} holds {value}, but whole numbers have "
                         "up to 64 bits: convert this key to text in both tables."
                     )
             whole = np.array([0 if value is None else int(value) for value in listed], np.int64)
@@ -229,12 +229,12 @@ def _read_objects(name: str, values: list[Any], owner: str) -> KeyColumn:
         return KeyColumn("times", np.array(seconds), known)
     mixes = "mixes" if len(kinds) > 1 else "holds"
     raise TypeError(
-        f"Key {name!r} of {_inside(owner)} {mixes} {' and '.join(sorted(kinds))}: a key is text, "
+        f"Key {name!r} of {inside(owner)} {mixes} {' and '.join(sorted(kinds))}: a key is text, "
         "numbers or times; convert it to one of them."
     )
 
 
-def _inside(owner: str) -> str:
+def inside(owner: str) -> str:
     """Return the name of a table for the middle of a sentence."""
     return owner.replace("The table", "the table", 1)
 

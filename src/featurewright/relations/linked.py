@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from featurewright.engine.ranges import find_before, order_by_key
 from featurewright.expressions import Domain
-from featurewright.relations.keys import KeyIndex, Numbers, Places
+from featurewright.relations.keys import KeyIndex, Numbers, Places, inside
 from featurewright.tables import Schema, encode, learn_schema
 from featurewright.tables.dates import DAY, TimeKind, read_instants, read_seconds, time_kind
 
@@ -78,8 +78,8 @@ def read_times(frame: nw.DataFrame[Any], name: str, owner: str) -> Times:
     kind = time_kind(series)
     if kind is not TimeKind.DATE:  # other ways to write dates may be read in two ways
         raise TypeError(
-            f"Column {name!r} of {owner} has the dtype {series.dtype}, but times are dates, text "
-            "such as '2024-12-31', or numbers: convert it first."
+            f"Column {name!r} of {inside(owner)} has the dtype {series.dtype}, but times are "
+            "dates, text such as '2024-12-31', or numbers: convert it first."
         )
     if series.dtype not in (nw.Datetime, nw.Date):
         try:
@@ -164,6 +164,8 @@ class LinkedRows:
 
     def spans(self, keys: Places, until: Numbers | None) -> tuple[Places, Places]:
         """Return where the rows begin and end that rows with some keys see, before some times."""
+        if len(self.offsets) < 2:  # no linked row has a key
+            return np.zeros_like(keys), np.zeros_like(keys)
         known = np.maximum(keys, 0)
         starts = np.where(keys >= 0, self.offsets[known], 0)
         if self.times is None or until is None:

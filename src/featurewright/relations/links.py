@@ -140,7 +140,8 @@ class Link:
         if _is_pair(self.on) and isinstance(self.on, tuple):
             return [(self.on[0], self.on[1])]
         pairs = []
-        for key in self.on if isinstance(self.on, Iterable) else [self.on]:
+        listed = isinstance(self.on, Iterable) and not isinstance(self.on, Mapping)
+        for key in self.on if listed else [self.on]:
             if isinstance(key, str):
                 pairs.append((key, key))
             elif _is_pair(key):

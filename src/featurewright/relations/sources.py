@@ -260,18 +260,47 @@ def as_frame(table: Any, title: str) -> nw.DataFrame[Any]:
             f"The table of link {title!r} is a {type(table).__name__}, but a data frame is "
             "expected: pass one of pandas, polars or PyArrow."
         )
-    return wrap_frame(table, f"The table of link {title!r}")
+    return wrap_frame(table, f"The table of link {title!r}", named=True)
 
 
-def wrap_frame(table: Any, owner: str) -> nw.DataFrame[Any]:
-    """Return a data frame wrapped by narwhals, which wants each name of a column once."""
+def newer_tables(links: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return newer linked tables by the names of their links."""
+    if links is not None and not isinstance(links, Mapping):
+        raise TypeError(
+            f"links is a {type(links).__name__}, but newer tables are expected by the names of "
+            "their links: pass a dict, such as {'orders': orders}."
+        )
+    return dict(links or {})
+
+
+def refuse_array(links: Sequence[Link]) -> None:
+    """Refuse an array where there are links: its columns have no names."""
+    if len(links):
+        raise TypeError(
+            "X is an array, but links need columns with names: pass a data frame of pandas, "
+            "polars or PyArrow."
+        )
+
+
+def wrap_frame(table: Any, owner: str, *, named: bool) -> nw.DataFrame[Any]:
+    """Return a data frame wrapped by narwhals, which wants each name of a column once.
+
+    With `named`, names must be text: links find columns by name.
+    """
     try:
-        return nw.from_native(table, eager_only=True)
+        frame = nw.from_native(table, eager_only=True)
     except nw.exceptions.DuplicateError as error:
         raise ValueError(
             f"{owner} has several columns of one name ({' '.join(str(error).split())}): rename all "
             "but one of them."
         ) from error
+    odd = [name for name in frame.columns if not isinstance(name, str)] if named else []
+    if odd:
+        raise TypeError(
+            f"{owner} has a column named {odd[0]!r}, but links need names that are text: rename "
+            "the columns with X.columns = X.columns.astype(str)."
+        )
+    return frame
 
 
 def _owner(link: Link) -> str:

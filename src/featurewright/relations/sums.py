@@ -128,20 +128,29 @@ class ValueSums:
     highest: Numbers
 
     @classmethod
-    def of(cls, values: Numbers, codes: Places, n_keys: int, centre: float) -> ValueSums:
-        """Return those of some rows; NaN is left out."""
+    def of(
+        cls,
+        values: Numbers,
+        codes: Places,
+        n_keys: int,
+        centre: float,
+        *,
+        extremes: bool = True,
+    ) -> ValueSums:
+        """Return those of some rows; NaN is left out, and so are extremes that nobody asks for."""
         known = ~np.isnan(values)
         values, codes = values[known], codes[known]
         centred = values - centre
         with np.errstate(over="ignore"):
             squares = centred * centred
+        ranked = (values, codes) if extremes else (values[:0], codes[:0])
         return cls(
             centre,
             np.bincount(codes, minlength=n_keys).astype(np.int64),
             ExactSums.of(centred, codes, n_keys),
             ExactSums.of(squares, codes, n_keys),
-            _two_lowest(values, codes, n_keys),
-            -_two_lowest(-values, codes, n_keys),
+            _two_lowest(*ranked, n_keys),
+            -_two_lowest(-ranked[0], ranked[1], n_keys),
         )
 
     def seen_by(self, keys: Places, own: Numbers | None) -> Moments:
@@ -183,6 +192,8 @@ class Moments:
 
 def _two_lowest(values: Numbers, codes: Places, n_keys: int) -> Numbers:
     """Return the two lowest values of each key; infinite where there are fewer."""
+    known = np.isfinite(values)
+    values, codes = values[known], codes[known]
     order = np.lexsort((values, codes))
     counts = np.bincount(codes, minlength=n_keys)
     first = np.cumsum(counts) - counts

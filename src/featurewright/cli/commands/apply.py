@@ -28,7 +28,7 @@ from featurewright.cli.options import (
     check_model_path,
     error_console,
     load_model,
-    tell_encoding,
+    tell_oddities,
 )
 
 TRANSFORM_EXAMPLES = (
@@ -184,6 +184,6 @@ def _apply(
     if not quiet:
         for notice in notices:
             display.say(console, notice, "yellow")
-        tell_encoding(source, console)
+        tell_oddities(source, console)
         place = "the standard output" if out == STANDARD_OUTPUT else out
         display.say(console, f"{display.counted(rows, 'row')} written to {place}.")

@@ -28,7 +28,7 @@ from featurewright.cli.options import (
     error_console,
     print_json,
     slim,
-    tell_encoding,
+    tell_oddities,
     write_sql,
 )
 
@@ -241,7 +241,7 @@ def fit(
     frame, notices = read_table(source, max_rows, seed, null)
     if not quiet:
         tell_parts(source, console)
-        tell_encoding(source, console)
+        tell_oddities(source, console)
     _check_header(frame.columns, target, no_header)
     training = training_table(
         frame, target, drop=drop or (), groups=groups, order=order_by, linked=linked, as_of=as_of

@@ -54,9 +54,10 @@ def _fingerprint() -> str:
 
 _OPTIONS = {
     "nogil": True,
-    # `reassoc` lets sums vectorise and `contract` fuses the steps of polynomials. `nnan` and `ninf`
-    # stay off: missing values are NaN and must survive.
-    "fastmath": {"reassoc", "nsz", "contract"},
+    # Nothing that rounds as a processor likes: `reassoc` adds up in an order that depends on the
+    # width of its vectors, and `contract` fuses products and sums where it can. `nnan` and `ninf`
+    # stay off too: missing values are NaN and must survive.
+    "fastmath": {"nsz"},
     # x/0 is inf or NaN instead of an exception; the domain rules make it missing.
     "error_model": "numpy",
     "boundscheck": False,
@@ -88,29 +89,25 @@ _SOURCES = _fingerprint()
 class Kernel:
     """A compiled function: whole and cached on disk for Python, inline code for other kernels."""
 
-    def __init__(
-        self, function: Callable[..., Any], *, inline: bool | None, in_order: bool = False
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], *, inline: bool | None) -> None:
         self.function = function
         vars(function)["never_inline"] = inline is False  # read by `inline_compiler`
         function.__qualname__ = f"{function.__qualname__}_{_SOURCES}"
         update_wrapper(self, function)
         self._inline = bool(inline)
-        self._options = {"fastmath": False} if in_order else {}
 
     # Python calls a dozen of the kernels, so that most have no code of their own.
     @cached_property
     def whole(self) -> Any:
         """What Python calls."""
-        dispatcher = numba.njit(**(_WHOLE_OPTIONS | self._options))(self.function)
+        dispatcher = numba.njit(**_WHOLE_OPTIONS)(self.function)
         dispatcher._cache = _CACHE(self.function)
         return dispatcher
 
     @cached_property
     def part(self) -> Any:
         """What other kernels call."""
-        options = _PART_OPTIONS | self._options
-        return numba.njit(forceinline=self._inline, **options)(self.function)
+        return numba.njit(forceinline=self._inline, **_PART_OPTIONS)(self.function)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run it, compiled or loaded for such arguments; named tuples are passed by address."""
@@ -170,9 +167,11 @@ def kernel(
     function: Callable[..., Any] | None = None,
     *,
     inline: bool | None = None,
-    in_order: bool = False,
 ) -> Any:
     """Compile a function that runs without the interpreter lock and is cached on disk.
+
+    It rounds after every operation and adds up in the order that is written, so that it gives the
+    same result on every processor.
 
     Parameters
     ----------
@@ -181,13 +180,10 @@ def kernel(
     inline : bool or None
         Whether to inline the function into its callers, whatever its size: always, never (a large
         one that several call is then compiled once), or as the compiler thinks best.
-    in_order : bool
-        Whether to round after every operation and add up in the order that is written, as every
-        processor can; the default is faster, and for sums that are exact in any order.
     """
 
     def compile_it(function: Callable[..., Any]) -> Any:
-        return (PythonKernel if RUNS_PYTHON else Kernel)(function, inline=inline, in_order=in_order)
+        return (PythonKernel if RUNS_PYTHON else Kernel)(function, inline=inline)
 
     return compile_it if function is None else compile_it(function)
 
