@@ -629,7 +629,7 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
         ),
     ),
 }
-RESULTS_HEAD = """# Results
+RESULTS_HEAD = """# Claims and verdicts
 
 Every claim of this project with its verdict, the ones that fail included. Claims of one kind
 share a row, which names those that do not hold, with what was measured. [All claims one by
@@ -641,12 +641,12 @@ most 5% of the comparisons are worse, and is mixed up to 20%. Other claims hold 
 the feature construction tree, TFC all operators on all pairs of columns."""
 HEAD = """# All claims
 
-Every claim by itself. [Results](results.md) has the same in short. Both pages are written by
-`python benchmarks/results_page.py` from the pages under docs/results, which the benchmarks
-write: `make papers`, `make bench` and `make compare`, each with `SIZE=full` for the large size.
-Every measured number is read from the page that its line links to. A page ends with its run:
-size, date, command, machine and versions; a "custom" run has sizes of its own, which its command
-says. A page of a large run is not replaced by a small one.
+Every claim by itself. [Claims and verdicts](results.md) has the same in short. Both pages are
+written by `python benchmarks/results_page.py` from the pages under docs/results, which the
+benchmarks write: `make papers`, `make bench` and `make compare`, each with `SIZE=full` for the
+large size. Every measured number is read from the page that its line links to. A page ends with
+its run: size, date, command, machine and versions; a "custom" run has sizes of its own, which
+its command says. A page of a large run is not replaced by a small one.
 
 "Better" and "worse" mean by more than two standard errors, everything else is "within noise".
 Whether mean ranks differ by more than chance is on the pages. HGB is scikit-learn's histogram

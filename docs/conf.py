@@ -53,7 +53,7 @@ html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {"index": [], "start/*": [], "auto_examples/index": []}
+html_sidebars = {"index": [], "start/*": [], "start/tutorial/*": [], "auto_examples/index": []}
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {

@@ -53,8 +53,8 @@ def publication_rows() -> Iterator[str]:
     from featurewright import published
     from featurewright.publications import PUBLISHED
 
-    yield "| name | class | not as by default | what it is |"
-    yield "|---|---|---|---|"
+    yield "| name and class | parameters that are not at their default | what it is |"
+    yield "|---|---|---|"
     for name, method in PUBLISHED.items():
         model = published(name)
         defaults = type(model)().get_params(deep=False)
@@ -64,7 +64,7 @@ def publication_rows() -> Iterator[str]:
             if value != defaults[key]
         }
         shown = ", ".join(f"`{key}={value!r}`".replace("'", '"') for key, value in changed.items())
-        yield f"| `{name}` | `{method.estimator}` | {shown or 'nothing'} | {method.says} |"
+        yield f"| `{name}`<br>{method.estimator} | {shown or 'none'} | {method.says} |"
 
 
 def command_lines() -> Iterator[str]:
