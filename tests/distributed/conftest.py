@@ -34,5 +34,5 @@ def threads():
 @pytest.fixture
 def in_this_thread():
     """Dask computes in the thread of the test, without a cluster."""
-    with dask.config.set(scheduler="synchronous"):
+    with dask.config.set({"scheduler": "synchronous", "dataframe.shuffle.method": "tasks"}):
         yield

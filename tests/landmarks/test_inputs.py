@@ -137,7 +137,7 @@ def test_objects_of_any_kind():
     [
         ({"landmarks": "kmeans"}, "needs columns of numbers, but X holds objects"),
         ({"scale": True}, "scale=True needs columns of numbers"),
-        ({"kernel": "gaussian"}, "an array is of numbers"),
+        ({"kernel": "gaussian"}, "not rows and columns"),
     ],
 )
 def test_what_objects_cannot_have(params, message):

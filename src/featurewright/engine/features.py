@@ -26,7 +26,7 @@ from featurewright.expressions.builtin import IS
 from featurewright.expressions.opcodes import END, operator_symbol
 from featurewright.tables import Schema
 
-_PRECISION = 1e6
+_TIE = 1e-6  # of all gains: what differs by less is a tie
 MAX_FEATURES = 200  # expressions listed, best first: a forest may hold hundreds of thousands
 
 
@@ -57,11 +57,14 @@ def rank_programs(forest: Forest, users: UserFunctions) -> Ranking:
     )
     totals = np.bincount(place, gains, minlength=len(first)).astype(np.float64)
     whole = totals.sum()
-    # Rounded down, so that float32 sums taken in another order do not swap ties; ties stay in the
-    # order of np.unique, which depends on the programs alone.
-    shares = np.floor(totals / whole * _PRECISION) / _PRECISION if whole > 0 else totals
+    shares = totals / whole if whole > 0 else totals
     order = np.argsort(-shares, kind="stable")
-    return Ranking(programs[first[order]], shares[order], counts[order])
+    # float32 sums taken in another order must not swap ties: those stay in the order of np.unique,
+    # which depends on the programs alone, and have one gain, their mean.
+    tied = np.cumsum(np.append(True, -np.diff(shares[order]) > _TIE)) - 1
+    gains = (np.bincount(tied, shares[order]) / np.bincount(tied))[tied]
+    order = order[np.lexsort((order, tied))]
+    return Ranking(programs[first[order]], gains, counts[order])
 
 
 def spell_level_tests(forest: Forest) -> Forest:
