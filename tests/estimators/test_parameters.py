@@ -44,6 +44,7 @@ WRONG = {
     "bootstrap": ["no", 1],
     "budget": [2**31, "0n", "n", "ten", 0, -5, 2.5, None, "10", "-1n", True],
     "calibration": ["x", None, 3],
+    "categories": ["no", 1, None],
     "class_weight": ["x", 3, {0: -1}, {0: "x"}, {0: np.nan}, pd.Series([1, 2])],
     "coef0": ["x", np.inf, None],
     "conditions": ["no", 1, None],
