@@ -68,6 +68,7 @@ def compilation_notice() -> Iterator[None]:
         yield
         return
     started = time.monotonic()
+
     def count(n_compiled: int) -> None:
         if n_compiled != _FUNCTIONS_BEFORE_NOTICE:
             return
