@@ -249,7 +249,7 @@ def test_time_runs_out(monkeypatch):
     n_blocks = 4
     whole = BatchConstructor(n_features_out=3).fit(X, X[:, 0] > 0)
     Clock(monkeypatch).run_out_after(
-        monkeypatch, batch_module, "score_programs", n_blocks, lambda given: given[5]
+        monkeypatch, batch_module, "score_programs", n_blocks, lambda given: given[0].stop
     )
     batch = BatchConstructor(n_features_out=3, max_time=10.0).fit(X, X[:, 0] > 0)
     assert n_blocks <= batch.n_candidates_ <= 6 * n_blocks
