@@ -87,9 +87,10 @@ BUILD_SITE = $(BIN)/python -m sphinx -W --keep-going -q -d docs/_build/doctrees 
 docs: $(STAMPS)/docs ## Build the site and its executed examples into docs/_build/html
 	rm -rf docs/_build docs/auto_examples docs/start/tutorial docs/reference/generated
 	$(BIN)/featurewright compile --quiet
+	@date +%s > $(STAMPS)/site-begun
 	$(BUILD_SITE)
 	@echo "$$(find $(SITE) -name '*.html' | wc -l) pages, $$(ls docs/examples/*/plot_*.py | wc -l) examples, \
-	$$(du -sm $(SITE) | cut -f1) MB, no warnings."
+	$$(du -sm $(SITE) | cut -f1) MB, $$(($$(date +%s) - $$(cat $(STAMPS)/site-begun))) s, no warnings."
 	@echo "Open $(SITE)/index.html, or run: $(BIN)/python -m http.server --directory $(SITE)"
 
 docs-check: docs ## Build the site, check its links, open it in a browser, run a notebook

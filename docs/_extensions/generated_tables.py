@@ -53,7 +53,7 @@ def publication_rows() -> Iterator[str]:
     from featurewright import published
     from featurewright.publications import PUBLISHED
 
-    yield "| name and class | parameters that are not at their default | what it is |"
+    yield "| name and class | what it is | parameters that are not at their default |"
     yield "|---|---|---|"
     for name, method in PUBLISHED.items():
         model = published(name)
@@ -64,7 +64,7 @@ def publication_rows() -> Iterator[str]:
             if value != defaults[key]
         }
         shown = ", ".join(f"`{key}={value!r}`".replace("'", '"') for key, value in changed.items())
-        yield f"| `{name}`<br>{method.estimator} | {shown or 'none'} | {method.says} |"
+        yield f"| `{name}`<br>{method.estimator} | {method.says} | {shown or 'none'} |"
 
 
 def command_lines() -> Iterator[str]:

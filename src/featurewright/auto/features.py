@@ -94,11 +94,11 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     """Find columns that make an estimator better, prove it on held-out rows, and compute them.
 
     The methods of this package are run inside the folds of a cross-validation. Their formulas are
-    put in one order, each improved; columns of other methods are joined where that helps. What is
-    clearly better than the original columns on held-out rows is fitted once more on all rows; where
-    nothing is, the original columns alone are kept.
+    improved and put in one order, and columns of other methods are added if that helps. If the
+    result is clearly better than the original columns on held-out rows, it is fitted again on all
+    rows; if not, only the original columns are kept.
 
-    What is tried follows from the effort, the other settings and the shape of the table alone. The
+    What is tried depends only on the effort, the other settings and the shape of the table. The
     same seed gives the same result on any machine, idle or busy, for any `n_jobs`.
 
     Tables may hold numbers, booleans, strings and categories, dates, times and durations, free
@@ -113,48 +113,50 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     effort : {"quick", "standard", "thorough"}, default="standard"
         How much is tried: rows, folds, methods, candidates.
     task : {"auto", "classification", "regression"}, default="auto"
-        What the target is. "auto" goes by the estimator, where it is a classifier or a regressor.
-        Else text, categories and booleans are classes, and so are up to ten whole numbers; other
-        numbers are numbers.
+        What the target is. "auto" follows the estimator if it is a classifier or a regressor.
+        Otherwise text, categories, booleans and up to ten different whole numbers are classes;
+        other targets are numbers.
     methods : {"all", "readable"}, str or list of str, default="all"
-        What is tried: "forest", "batch", "fctree" and "boosting", which give formulas
-        ("readable"), "landmarks", "scores", "votes", "formula votes", "paths", "formula paths",
-        "recursive". Where there are links, "links" is tried besides, and "labels" with estimators
-        that take categories.
+        What is tried: "forest", "batch", "fctree" and "boosting", which give formulas ("readable"),
+        "landmarks", "scores", "votes", "formula votes", "paths", "formula paths", "recursive". With
+        links, "links" is tried as well, and "labels" if the estimator takes categories.
     time_budget : float or None, default=None
-        Seconds after which the search is cut short, as a guard; None never does. It may be
-        overdrawn by a tenth and by the time of one fit. A search that was cut short depends on how
-        fast the machine is: `stopped_by_time_` is True and a warning says so. The first use after
-        installing compiles the engine, which is not counted.
+        Seconds after which the search is cut short; None sets no limit. It may be exceeded by a
+        tenth and by the time of one fit. A search that was cut short depends on how fast the
+        machine is: `stopped_by_time_` is True and a warning says so. The first use after installing
+        compiles the engine, which is not counted.
     n_features_out : int or None, default=None
         Largest number of constructed columns. By default the fewest whose held-out score is within
         one standard error of the best.
     scoring : str, callable or None, default=None
-        A scorer of scikit-learn. By default accuracy, or where a class is rare the area under the
-        ROC curve (two classes) or balanced accuracy; R2 for numbers; micro-averaged F1 for
-        several labels. Of up to 3,000 rows, choices are compared by a Brier score besides accuracy.
+        A scorer of scikit-learn. By default R2 for numbers, accuracy for classes (if one is rare,
+        the area under the ROC curve for two classes, else balanced accuracy) and micro-averaged F1
+        for several labels. With up to 3,000 rows, choices are compared by the mean of accuracy and
+        a Brier score.
     cv : int, splitter, iterable or None, default=None
         Folds; None makes three for a quick search and five for others. A number makes shuffled
-        folds, by class, and whole groups where `groups` are given; of up to 3,000 rows, the best
-        few choices are then tried on further folds.
+        folds that keep the shares of the classes, and groups whole if `groups` are given; with up
+        to 3,000 rows, the best few choices are then tried on further folds.
     links : list of Link, default=()
         Rows of other tables, earlier rows or groups of rows that explain the rows of the table.
         Features over them are searched in the training rows of each fold, are operands of all
-        methods, and count as formulas. The table is searched without them too: a choice over links
-        must be better. Numbers that are keys of other tables or of a history are no columns.
+        methods, and count as formulas. The table is searched without them too, and links are used
+        only if the result is better. Numeric keys of other tables or of a history are not used as
+        columns.
     as_of : str or None, default=None
-        The column of the table with the time at which each row is predicted. Needed where a linked
-        table has times. Folds that are no splitter of your own then hold out later rows than they
-        learn from. Of its parts those that come again are columns: month, day, weekday and hour.
+        The column of the table with the time at which each row is predicted. Needed if a linked
+        table has times. Unless `cv` is a splitter of your own, folds are then tested on later rows
+        than they learn from. Parts of this time that recur are columns: month, day, weekday and
+        hour.
     store_links : bool, default=False
-        Whether model files hold the linked rows of the fit. Without them, a model from a file has
-        to be given tables: ``predict(X, links={"orders": orders})``.
+        Whether model files hold the linked rows of the fit. Without them, a model from a file needs
+        the tables: ``predict(X, links={"orders": orders})``.
     free_text : bool, default=True
         Whether columns of free text (sentences) are used: their lengths, numbers of words, and up
         to eight themes, which are the main directions of hashed words and pairs of words. Such
         numbers have no SQL or ONNX form. Without it these columns are left out.
     max_size : int, default=5
-        Largest number of symbols in a formula; numbers come on top. A weighted sum of columns has
+        Largest number of symbols in a formula, not counting numbers. A weighted sum of columns has
         at most as many columns, and no more than five.
     feature_names : {"auto", "formula", "short"}, default="auto"
         Names of constructed columns in the output and in SQL: their formulas, or "fw_01", "fw_02"
@@ -187,8 +189,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         Held-out score by number of formulas: n_formulas, score, score_std, gain, gain_std (standard
         errors), and whether it was chosen. Measured in the same folds for all numbers.
     stability_ : ndarray of shape (n_formulas,)
-        For each of `features_`, the share of folds in which it, or a formula that ranks rows
-        almost alike, was found too.
+        For each of `features_`, the share of folds in which it, or a formula that ranks rows almost
+        identically, was found again.
     path_ : Part or None
         The formulas of all methods in one order, of which `limit` takes the first; None where no
         method gives formulas.
@@ -206,8 +208,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     gain_, gain_std_ : float
         Their difference and its standard error, corrected for folds whose training rows overlap.
     gain_per_fold_ : ndarray
-        The gain in each fold of what the other folds would have chosen, so that it is free of the
-        bias of choosing. Where the best few choices were tried on further folds, these alone.
+        The gain in each fold of what the other folds would have chosen, so it has no bias from
+        choosing. If the best few choices were tried on further folds, it has only those folds.
     scoring_ : str
         Name of the scorer.
     left_out_ : dict

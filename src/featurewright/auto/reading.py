@@ -532,7 +532,7 @@ def _warn_of_unseen(
                 f"Column {schema.names[int(at)]!r}: {n_unseen:,} of {n_labels:,} labels are none "
                 f"that the fit saw (such as {known}) and count as missing: spell them as there.",
                 UserWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
 
 

@@ -155,7 +155,7 @@ def _weigh(values: Matrix, known: Matrix, target: Matrix, wanted: int) -> Matrix
     if not (np.isfinite(spread) & (spread > 0.0)).all():
         return weights
     both = np.column_stack([(values[:, chosen] - centre) / spread, normalized(known)])
-    solved = np.linalg.lstsq(both, target - target.mean(axis=0))[0][: len(chosen), 0]
+    solved = np.linalg.lstsq(both, target - target.mean(axis=0), rcond=None)[0][: len(chosen), 0]
     own = solved / spread
     own = own / own[np.argmax(np.abs(solved))]
     if (np.abs(own) < _SMALL).any() or (np.abs(own) > _LARGE).any():

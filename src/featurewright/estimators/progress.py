@@ -13,7 +13,7 @@ from featurewright.engine.compiler import counted_compilations
 from featurewright.engine.grow import grow_tree
 
 _FUNCTIONS_BEFORE_NOTICE = 12
-_FUNCTIONS_OF_A_FIT = 110  # that a first fit compiles in this process, more or less
+_FUNCTIONS_OF_A_FIT = 160  # that a first fit compiles in this process, more or less
 _logger = logging.getLogger("featurewright")
 
 
@@ -68,10 +68,9 @@ def compilation_notice() -> Iterator[None]:
         yield
         return
     started = time.monotonic()
-    n_told = iter([_FUNCTIONS_BEFORE_NOTICE])
 
     def count(n_compiled: int) -> None:
-        if n_compiled != next(n_told, None):
+        if n_compiled != _FUNCTIONS_BEFORE_NOTICE:
             return
         spent = time.monotonic() - started
         left = spent / n_compiled * (_FUNCTIONS_OF_A_FIT - n_compiled)

@@ -88,10 +88,10 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
     """Find features of rows in the rows of other tables that belong to them.
 
     A feature is an aggregate (count, mean, trend, ...) of a value of the linked rows, possibly
-    under a condition and within a window of time. Candidates are compared by what they explain of
-    the target beyond the columns of the table, in rows that they were not learned from; variants of
-    the best ones are tried next. What explains no more than chance would is not kept. With `as_of`
-    candidates learn from the earlier half of them and are judged on the later half.
+    under a condition and within a window of time. Candidates are fitted on one half of the rows and
+    scored on the other half (with `as_of`, on the later half), by what they explain of the target
+    beyond the columns of the table; then variants of the best ones are tried. A candidate that
+    explains no more than chance would is not kept.
 
     A row never sees what was not known at its time: linked rows count only if their time is before
     the row's, rows of its own history only if they are strictly earlier, and a row is left out of
@@ -277,8 +277,9 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes, numbers or labels.
         groups : array-like of shape (n_samples,), optional
-            Rows with the same label belong together: mean targets of training rows are those of
-            other labels, and candidates are judged on rows of other labels than they learned from.
+            Rows with the same label belong together: mean targets of training rows come from rows
+            with other labels, and candidates are scored on rows with other labels than those they
+            were fitted on.
 
         Returns
         -------
@@ -298,8 +299,9 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes, numbers or labels.
         groups : array-like of shape (n_samples,), optional
-            Rows with the same label belong together: mean targets of training rows are those of
-            other labels, and candidates are judged on rows of other labels than they learned from.
+            Rows with the same label belong together: mean targets of training rows come from rows
+            with other labels, and candidates are scored on rows with other labels than those they
+            were fitted on.
 
         Returns
         -------
