@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from tests.report.cases import fitted
 
 from featurewright import AutoFeatures
 from featurewright.auto.notebook import search_html
+from featurewright.report import show_report
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x>', "a", "b"]
 
@@ -35,3 +38,13 @@ def test_one_that_is_not_fitted_is_shown_by_sklearn():
     shown = AutoFeatures()._repr_mimebundle_()
     assert shown["text/plain"] == "AutoFeatures()"
     assert "sk-" in shown["text/html"]
+
+
+def test_the_report_is_at_hand():
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    auto = AutoFeatures(methods="batch", effort="quick", random_state=0)
+    assert not hasattr(auto, "report_")
+    with pytest.raises(NotFittedError):
+        auto.report_._repr_html_()
+    auto.fit(X, X[:, 0] * X[:, 1] > 0)
+    assert auto.report_._repr_html_() == show_report(auto)._repr_html_()

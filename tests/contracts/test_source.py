@@ -34,7 +34,8 @@ MAY_IMPORT = {
     # Ensembles over kernel features may have our learners as members.
     "landmarks": SHARED | {"constructive"},
     "export": SHARED | METHODS | {"auto"},
-    "auto": SHARED | METHODS,
+    # The report is imported where a notebook asks for it.
+    "auto": SHARED | METHODS | {"report"},
     "distributed": FINISHED | {"compilation"},
     "report": FINISHED,
     "cli": FINISHED | {"report", "datasets", "compilation", "distributed"},

@@ -152,9 +152,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         Whether model files hold the linked rows of the fit. Without them, a model from a file needs
         the tables: ``predict(X, links={"orders": orders})``.
     free_text : bool, default=True
-        Whether columns of free text (sentences) are used: their lengths, numbers of words, and up
-        to eight themes, which are the main directions of hashed words and pairs of words. Such
-        numbers have no SQL or ONNX form. Without it these columns are left out.
+        Whether columns of free text (sentences) are used: lengths, numbers of words, up to eight
+        themes (main directions of hashed words and pairs of words), which have no SQL or ONNX form.
     max_size : int, default=5
         Largest number of symbols in a formula, not counting numbers. A weighted sum of columns has
         at most as many columns, and no more than five.
@@ -231,6 +230,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         The constructed columns, by method.
     model_ : estimator
         The estimator fitted on the output for all rows.
+    report_ : InlineReport
+        The whole report, which notebooks show at the end of a cell (`report` extra).
     profile_ : dict
         The first columns of the output beside the target, those of paths left out.
     n_features_in_ : int

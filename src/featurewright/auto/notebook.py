@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from sklearn.utils.validation import check_is_fitted
+
 from featurewright.auto.summary import summarize
 
 _SHOWN_FORMULAS = 8
@@ -29,6 +31,14 @@ class NotebookView:
     def _repr_mimebundle_(self, **unused: Any) -> dict[str, str]:
         """Return the search as text and as HTML, of which a notebook takes what it can show."""
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    @property
+    def report_(self) -> Any:
+        """The whole report, which a notebook shows at the end of a cell."""
+        check_is_fitted(self)
+        from featurewright.report import show_report
+
+        return show_report(self)
 
 
 def search_html(model: Any) -> str:
