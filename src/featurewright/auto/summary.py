@@ -220,9 +220,11 @@ def _cut_short(model: Any) -> str:
     """Return a sentence where the time limit ended the search; "" where it did not."""
     if not getattr(model, "stopped_by_time_", False):
         return ""
+    # The parameter may be another one by now.
+    limit = "" if model.time_budget is None else f" of {model.time_budget:g} seconds"
     return (
-        f"The search was cut short by its time limit of {model.time_budget:g} seconds: another run "
-        "may find something else. Allow more time, or search with less effort."
+        f"The search was cut short by its time limit{limit}: another run may find something else. "
+        "Allow more time, or search with less effort."
     )
 
 
