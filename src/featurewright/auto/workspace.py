@@ -17,10 +17,11 @@ from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
 from featurewright.auto.estimators import fit_estimator, takes_categories
 from featurewright.auto.failures import EstimatorError, ScoringError
 from featurewright.auto.formulas import order_formulas
-from featurewright.auto.methods import MAX_FORMULAS, METHODS, Method, Request, Task, operators_of
+from featurewright.auto.methods import MAX_FORMULAS, METHODS, Method
 from featurewright.auto.originals import Originals, learn_originals
 from featurewright.auto.parts import KINDS, Part, category_places, learn_values, rate_formulas
 from featurewright.auto.plan import Effort
+from featurewright.auto.requests import Request, Task, operators_of
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
 from featurewright.auto.unexplained import unexplained
 from featurewright.estimators.selection import by_residual, distinct, indicator_target
