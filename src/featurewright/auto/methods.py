@@ -82,9 +82,9 @@ _BOOSTED_ROUNDS, _PATIENT_ROUNDS, _PATIENT_RATE = 100, 200, 0.05
 _PATIENT_CELLS = 3_000  # rows times scores up to which that is so
 # Candidates of a node of boosted trees: fewer where every class has trees of its own.
 _MIN_BOOSTED_BUDGET, _MAX_BOOSTED_BUDGET = 100, 300
-# Voting trees. Trees that remember every row vote for its class without a doubt, and the estimator
-# would learn that they never err. Formulas remember more easily. For numbers, remembering scores
-# better.
+# Voting trees. Where leaves have one row, votes for the classes of training rows are certain, and
+# the estimator would learn that votes are never wrong. Trees of formulas overfit more easily. For
+# numbers, leaves of one row score better.
 _VOTING_TREES = 100
 _VOTING_LEAF_ROWS, _FORMULA_VOTING_LEAF_ROWS = 2, 3
 _ENSEMBLE_ROWS = 20_000  # rows that voting and boosted trees learn from at most
@@ -660,7 +660,7 @@ def may_join(method: str, others: Sequence[str]) -> bool:
         return not (has_formulas(method) and any(map(has_formulas, others)))
     asked = METHODS[method]
     trees = [METHODS[o] for o in others if not has_formulas(o) and METHODS[o].from_trees]
-    # Ensembles of two kinds err in different rows; leaves besides would be too many columns.
+    # Ensembles of two kinds err in different rows; with leaves there would be too many columns.
     return not asked.from_trees or not trees or all(m.one_per_class for m in [asked, *trees])
 
 

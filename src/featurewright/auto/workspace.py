@@ -123,7 +123,7 @@ class ValueStore:
 
     def __init__(self, max_bytes: int = _MAX_STORED_BYTES) -> None:
         self.max_bytes = max_bytes
-        # Weak keys: the values of a fold that is given up are given up with it.
+        # Weak keys: values are freed together with the fold that uses them.
         self._values: WeakKeyDictionary[MethodValues, NDArray[Any]] = WeakKeyDictionary()
         self._lock = Lock()  # threads construct side by side
 
@@ -651,8 +651,8 @@ class Fold:
     ) -> Any:
         """Fit an estimator on the training rows.
 
-        An estimator that fails with the original columns cannot be searched with, and its own
-        error says so. One that fails with others is not to be taken for a mistake of ours.
+        If it fails with the original columns, its own error ends the search. If it fails with
+        constructed ones, an `EstimatorError` rules out the candidate alone.
         """
         problem = self.space.problem
         try:
