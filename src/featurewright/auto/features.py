@@ -38,12 +38,13 @@ from featurewright.auto.links import (
     read_table,
     with_and_without,
 )
-from featurewright.auto.methods import LINKS, METHODS, Task, chosen_methods, warm_up
+from featurewright.auto.methods import LINKS, METHODS, chosen_methods, warm_up
 from featurewright.auto.notebook import NotebookView
-from featurewright.auto.parts import RANGE_LEVELS, Part, compute_columns
+from featurewright.auto.parts import Part, compute_columns
 from featurewright.auto.plan import EFFORTS
 from featurewright.auto.reading import TableReader, learn_reader
 from featurewright.auto.refits import Refits
+from featurewright.auto.requests import Task
 from featurewright.auto.scoring import choose_scorer
 from featurewright.auto.screening import MAX_COLUMNS, screen, screening_rows, without_rows
 from featurewright.auto.search import Search
@@ -71,7 +72,7 @@ from featurewright.estimators.parameters import (
 )
 from featurewright.estimators.selection import indicator_target
 from featurewright.expressions.automaton import MAX_SIZE
-from featurewright.relations.links import check_links, in_tables_in_memory, names_of_rows
+from featurewright.relations.links import check_links, names_of_rows
 from featurewright.tables import (
     EncodedTable,
     check_groups,
@@ -654,44 +655,6 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         """Return the output as an array, whatever `set_output` asks for."""
         check_is_fitted(self)
         return self._output(read_table(self, X, links))
-
-    def _quantile_levels(self) -> tuple[float, ...]:
-        """Return the quantiles that constants are learned from, for rows by themselves.
-
-        There are none where a row is known by other rows of its table, or by a collection.
-        """
-        return RANGE_LEVELS if in_tables_in_memory(self.links) else ()
-
-    def _filled_parts(self) -> list[Part]:
-        """Return the parts that have fills and ranges."""
-        return [*self.parts_, *([] if self.path_ is None else [self.path_])]
-
-    def _unfilled(self, X: Any) -> NDArray[np.float64]:
-        """Return numbers and constructed columns of some rows; undefined values are NaN."""
-        return self._unfilled_table(read_table(self, X, None))
-
-    def _unfilled_table(self, table: EncodedTable) -> NDArray[np.float64]:
-        """Return the same for rows as methods see them."""
-        numbers = np.asarray(table.matrix, np.float64)[:, self.originals_.numbers]
-        return np.column_stack([numbers, *(part.raw(table) for part in self._filled_parts())])
-
-    def _take_quantiles(
-        self,
-        quantiles: NDArray[np.float64],
-        lowest: NDArray[np.float64],
-        highest: NDArray[np.float64],
-    ) -> None:
-        """Set fills and ranges to those of a larger table, by its quantiles and extremes."""
-        end = len(self.originals_.numbers)
-        schema = self.reader_.schema
-        self.originals_ = self.originals_.with_fills(schema, quantiles[1, :end])
-        parts = []
-        for part in self._filled_parts():
-            own = slice(end, end := end + len(part.names))
-            parts.append(part.with_quantiles(quantiles[:, own], lowest[own], highest[own]))
-        if self.path_ is not None:
-            self.path_ = parts.pop()
-        self.parts_ = parts
 
     def _output(self, table: EncodedTable) -> NDArray[np.float64]:
         """Return the output for rows as methods see them."""
