@@ -18,9 +18,9 @@ from featurewright.auto import AutoFeatures, standard_estimator
 from featurewright.auto.estimators import choose_estimator, make_folds
 from featurewright.auto.methods import _warm_up, warm_up
 from featurewright.auto.plan import EFFORTS
-from featurewright.auto.requests import Task
 from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize
+from featurewright.auto.tasks import Task
 from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, ValueStore, Workspace
 from featurewright.tables import EncodedTable, learn_schema

@@ -14,8 +14,8 @@ from featurewright.auto.estimators import standard_estimator
 from featurewright.auto.methods import METHODS
 from featurewright.auto.parts import Part
 from featurewright.auto.plan import EFFORTS
-from featurewright.auto.requests import Task
 from featurewright.auto.scoring import choose_scorer
+from featurewright.auto.tasks import Task
 from featurewright.auto.workspace import Fold, MethodValues, Problem, ValueStore, Workspace
 from featurewright.tables import EncodedTable, learn_schema
 

@@ -44,12 +44,12 @@ from featurewright.auto.parts import Part, compute_columns
 from featurewright.auto.plan import EFFORTS
 from featurewright.auto.reading import TableReader, learn_reader
 from featurewright.auto.refits import Refits
-from featurewright.auto.requests import Task
 from featurewright.auto.scoring import choose_scorer
 from featurewright.auto.screening import MAX_COLUMNS, screen, screening_rows, without_rows
 from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize, unexpected
 from featurewright.auto.targets import TASKS, known_rows, read_target, take_rows
+from featurewright.auto.tasks import Task
 from featurewright.auto.text import as_text, result_blocks, told
 from featurewright.auto.time_folds import (
     N_FOLDS,

@@ -26,7 +26,7 @@ from featurewright.auto.parts import (
     learn_values,
     raw_scores,
 )
-from featurewright.auto.requests import Request, Task
+from featurewright.auto.tasks import Request, Task
 from featurewright.auto.thresholded import select_thresholded
 from featurewright.constructive import (
     ConstructiveBoostingClassifier,

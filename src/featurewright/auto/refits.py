@@ -33,8 +33,8 @@ from featurewright.auto.parts import (
 )
 from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader
-from featurewright.auto.requests import Task
 from featurewright.auto.targets import read_target
+from featurewright.auto.tasks import Task
 from featurewright.auto.workspace import Problem
 from featurewright.estimators.parameters import whole_number
 from featurewright.expressions import Feature

@@ -21,8 +21,8 @@ from featurewright.auto.methods import MAX_FORMULAS, METHODS, Method
 from featurewright.auto.originals import Originals, learn_originals
 from featurewright.auto.parts import KINDS, Part, category_places, learn_values, rate_formulas
 from featurewright.auto.plan import Effort
-from featurewright.auto.requests import Request, Task, operators_of
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
+from featurewright.auto.tasks import Request, Task, operators_of
 from featurewright.auto.unexplained import unexplained
 from featurewright.estimators.selection import by_residual, distinct, indicator_target
 from featurewright.tables import EncodedTable, Schema
