@@ -11,7 +11,7 @@ from sklearn.model_selection import TimeSeriesSplit
 from tests.report.cases import fitted
 
 from featurewright.auto.score_text import Score
-from featurewright.auto.text import few_formulas, front_blocks, target_line
+from featurewright.auto.text import Grid, Line, few_formulas, front_blocks, target_line
 from featurewright.report import as_text, render, result_blocks, summarize, write_report
 from featurewright.report.drawings import draw_profile, scale_of
 
@@ -277,7 +277,8 @@ def test_what_the_target_was_taken_for(task, labels, y, told):
     model.classes_ = model.classes_ if labels is None else np.array(labels)
     summary = summarize(model, y)
     assert told in target_line(summary)
-    assert told in render(summary)
+    page = render(summary)  # its reader may use Python or the command line
+    assert target_line(summary, python=None) in page.replace("&#34;", '"')
     assert "--task" not in target_line(summary, python=True)
 
 
@@ -343,3 +344,28 @@ def test_pages_without_a_gain_show_none():
     assert "after, with features" in render(summarize(fitted()))
     summary = {**summarize(fitted()), "is_sum": True, "estimators": [], "front": []}
     assert "No model was compared" not in render(summary)
+
+
+def test_gains_that_further_folds_did_not_confirm_are_told_of():
+    model = fitted()
+    told = "Over all 7 folds, formulas gained +1.0 points ± 2.0."
+    scores = {"fold_scores": [0.8] * (len(model.front_[0]["fold_gains"]) + 2)}
+    model.results_.append(
+        model.results_[1] | scores | {"method": "formulas", "gain": 0.01, "gain_std": 0.02}
+    )
+    assert "Over all" not in summarize(model)["front_measured"]
+    model.best_method_ = "original"
+    assert summarize(model)["front_measured"].endswith(told)
+
+
+def test_a_page_without_new_columns_does_not_speak_of_them():
+    summary = summarize(fitted())
+    assert "and the constructed ones" in render(summary)
+    summary["originals_out"] = summary["columns_out"]
+    assert "and the constructed ones" not in render(summary)
+    assert "columns: the original ones, as numbers without missing values." in render(summary)
+
+
+def test_a_table_after_a_table_has_one_blank_line_between():
+    grid = Grid("A", ("a",), [("1",)])
+    assert "\n\n\n" not in as_text([Line("First."), grid, grid, Line("Last.")])

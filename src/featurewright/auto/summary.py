@@ -127,7 +127,7 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         "needed_links": needed_links(model),
         "columns": others,
         "front": [_point(point, score) for point in front],
-        "front_measured": _front_measured(model, front),
+        "front_measured": _front_measured(model, score, front),
         "path": _path(model),
         "refused": _refused(model, score, methods),
         "left_out": _left_out(model.left_out_),
@@ -188,7 +188,7 @@ def _spread_of(estimators: Sequence[dict[str, Any]], when: str) -> float | None:
 
 def _in_order(model: Any) -> bool:
     """Whether every fold is scored on rows that come after its training rows."""
-    return isinstance(model.cv, TimeSeriesSplit) or getattr(model, "later_folds_", False)
+    return isinstance(model.cv, TimeSeriesSplit) or bool(getattr(model, "later_folds_", False))
 
 
 def _how_measured(n_folds: int, short_of_time: bool, in_order: bool, kept: bool) -> str:
@@ -254,7 +254,7 @@ def _point(point: dict[str, Any], score: Score) -> dict[str, Any]:
     }
 
 
-def _front_measured(model: Any, points: Sequence[dict[str, Any]]) -> str:
+def _front_measured(model: Any, score: Score, points: Sequence[dict[str, Any]]) -> str:
     """Return a sentence on what the front's scores are means of; "" where there is no front."""
     if len(points) < 2:
         return ""
@@ -267,6 +267,14 @@ def _front_measured(model: Any, points: Sequence[dict[str, Any]]) -> str:
         told += (
             f" The scores above are from the {len(model.gain_per_fold_)} further folds that "
             "put the choice to the proof, so they differ."
+        )
+    tried = next((r for r in model.results_ if r["method"] == FORMULAS), None)
+    if model.best_method_ == ORIGINAL and tried and len(tried["fold_scores"]) > n_folds:
+        # Points may look good that the further folds did not confirm.
+        gain, error = _known(tried["gain"]), _known(tried["gain_std"])
+        told += (
+            f" Over all {len(tried['fold_scores'])} folds, formulas gained "
+            f"{score.difference(gain)} ± {score.error(error)}."
         )
     return told
 

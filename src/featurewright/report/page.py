@@ -74,7 +74,7 @@ def render(summary: dict[str, Any], model_file: str = "features.fw") -> str:
         front=draw_front(summary["front"], shares=summary["score"]["is_share"]),
         path=[(entry, Markup(entry["mathml"])) for entry in summary["path"]],
         few=few_formulas(summary),
-        target=target_line(summary),
+        target=target_line(summary, python=None),
         model_file=model_file,
     )
 
