@@ -369,3 +369,16 @@ def test_a_page_without_new_columns_does_not_speak_of_them():
 def test_a_table_after_a_table_has_one_blank_line_between():
     grid = Grid("A", ("a",), [("1",)])
     assert "\n\n\n" not in as_text([Line("First."), grid, grid, Line("Last.")])
+
+
+def test_a_search_that_time_ended_is_not_told_to_use_more_folds():
+    model = fitted(keep_original=True)
+    model.stopped_by_time_, model.time_budget = True, 1
+    model.gain_per_fold_ = model.gain_per_fold_[:1]
+    model.results_ = [result for result in model.results_ if result["status"] == "done"]
+    for result in model.results_:
+        result["fold_scores"] = result["fold_scores"][:1]
+    summary = summarize(model)
+    assert "time ran out before any gain could be confirmed" in summary["verdict"]["sentence"]
+    assert "Search longer for a surer answer" in summary["measured"]
+    assert "its time limit of 1 second:" in summary["cut_short"]

@@ -107,7 +107,7 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         "folds": len(model.gain_per_fold_),
         "measured": _how_measured(
             len(model.gain_per_fold_),
-            _short_of_time(model.results_),
+            _short_of_time(model),
             _in_order(model),
             model.best_method_ != ORIGINAL,
         ),
@@ -210,10 +210,12 @@ def _how_measured(n_folds: int, short_of_time: bool, in_order: bool, kept: bool)
     )
 
 
-def _short_of_time(results: Sequence[dict[str, Any]]) -> bool:
+def _short_of_time(model: Any) -> bool:
     """Whether time was the reason why something was not tried, or no further."""
-    reasons = (reason_of(result) for result in results)
-    return any(reason is not None and reason.is_short_of_time for reason in reasons)
+    reasons = (reason_of(result) for result in model.results_)
+    return getattr(model, "stopped_by_time_", False) or any(
+        reason is not None and reason.is_short_of_time for reason in reasons
+    )
 
 
 def _cut_short(model: Any) -> str:
@@ -221,7 +223,8 @@ def _cut_short(model: Any) -> str:
     if not getattr(model, "stopped_by_time_", False):
         return ""
     return (
-        f"The search was cut short by its time limit of {model.time_budget:g} seconds: another run "
+        f"The search was cut short by its time limit of {model.time_budget:g} "
+        f"second{'s' * (model.time_budget != 1)}: another run "
         "may find something else. Allow more time, or search with less effort."
     )
 
@@ -391,7 +394,7 @@ def _verdict(
                 "Keep the original columns: there was too little time, or there are too few "
                 "rows, to try any method."
             )
-        elif unproved and _short_of_time(model.results_):
+        elif unproved and _short_of_time(model):
             sentence = (
                 "Keep the original columns for now: time ran out before any gain could be "
                 "confirmed; search longer."
