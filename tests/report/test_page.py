@@ -10,6 +10,7 @@ import pytest
 from sklearn.model_selection import TimeSeriesSplit
 from tests.report.cases import fitted
 
+from featurewright import AutoFeatures
 from featurewright.auto.score_text import Score
 from featurewright.auto.text import Grid, Line, few_formulas, front_blocks, target_line
 from featurewright.report import as_text, render, result_blocks, summarize, write_report
@@ -161,6 +162,13 @@ def test_page_escapes_every_name():
     for tag in ("<b>&", "<i>", "<u>", "<s>", "<q>", "<em>", "<tt>"):
         assert tag not in page
     assert "&lt;b&gt;" in page
+
+
+def test_a_report_has_a_fitted_model_and_a_folder(tmp_path):
+    with pytest.raises(TypeError, match="needs a fitted AutoFeatures, got one that is not fitted"):
+        write_report(AutoFeatures(), tmp_path / "report.html")
+    with pytest.raises(FileNotFoundError, match=r"There is no folder to write .*: make it"):
+        write_report(fitted(), tmp_path / "no" / "report.html")
 
 
 def test_write_report_leaves_nothing_half_written(tmp_path, monkeypatch):

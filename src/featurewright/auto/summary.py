@@ -74,9 +74,8 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
     TypeError: A report needs a fitted AutoFeatures, got str: fit one first.
     """
     if not hasattr(model, "results_") or not hasattr(model, "best_method_"):
-        raise TypeError(
-            f"A report needs a fitted AutoFeatures, got {type(model).__name__}: fit one first."
-        )
+        got = "one that is not fitted" if hasattr(model, "effort") else type(model).__name__
+        raise TypeError(f"A report needs a fitted AutoFeatures, got {got}: fit one first.")
     if y is None and getattr(model, "_training", None) is not None:
         y = model._training.y
     score = Score(str(model.scoring_))

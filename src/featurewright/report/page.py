@@ -95,6 +95,8 @@ def write_report(model: Any, path: str | os.PathLike[str], model_file: str = "fe
     """
     page = render(summarize(model), model_file)
     target = Path(path).resolve()
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder to write {path} to: make it first.")
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         # A lone surrogate in a name cannot be written; a question mark takes its place.
