@@ -259,11 +259,12 @@ def test_a_tiny_class_that_is_missing_from_folds(caplog):
         quick(scoring="neg_log_loss", cv=5).fit(X, y)
 
 
-def test_a_score_that_does_not_fit_the_target():
+def test_a_score_that_does_not_fit_the_target(caplog):
     with pytest.raises(ValueError, match=r"scoring='roc_auc' cannot score what RidgeCV predicts"):
         quick(scoring="roc_auc").fit(X, X[:, 0] + X[:, 1])
     with pytest.raises(ValueError, match=r"scoring='neg_log_loss' cannot score what LinearSVC"):
         quick(estimator=LinearSVC(), scoring="neg_log_loss").fit(X, PRODUCT)
+    assert "Folds left out" not in caplog.text  # the error says it all
 
 
 @pytest.mark.slow

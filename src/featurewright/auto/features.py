@@ -53,6 +53,7 @@ from featurewright.auto.tasks import Task
 from featurewright.auto.text import as_text, result_blocks, told
 from featurewright.auto.time_folds import (
     N_FOLDS,
+    are_later,
     check_as_of,
     longest_delay,
     row_times,
@@ -147,8 +148,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     as_of : str or None, default=None
         The column of the table with the time at which each row is predicted. Needed if a linked
         table has times. Unless `cv` is a splitter of your own, folds are then tested on later rows
-        than they learn from. Parts of this time that recur are columns: month, day, weekday and
-        hour.
+        than they learn from. Parts of it that recur are columns: month, day, weekday, hour.
     store_links : bool, default=False
         Whether model files hold the linked rows of the fit. Without them, a model from a file needs
         the tables: ``predict(X, links={"orders": orders})``.
@@ -408,7 +408,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         if times is not None and isinstance(cv, int | np.integer):
             n_folds = N_FOLDS if self.cv is None else whole_number("cv", cv, 2)
             cv = split_by_time(times, n_folds, groups, seed, longest_delay(self.links)) or cv
-        self.later_folds_ = times is not None and isinstance(cv, list) and cv is not self.cv
+        self.later_folds_ = are_later(cv, self.cv)
         links = self._link_search(X, labels, groups) if len(self.links) else None
         folds = make_folds(cv, labels, groups, self.task_, seed, weights=weights)
         further = further_folds(

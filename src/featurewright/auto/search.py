@@ -283,12 +283,12 @@ class Search:
             self._ahead.forget()
             self._n_folds -= 1
             n_left_out += 1
+        if made is None and problem is not None and not self.folds:
+            raise problem
         if n_left_out:
             _logger.warning(
                 "Folds left out because the score is undefined in them: %d.", n_left_out
             )
-        if made is None and problem is not None and not self.folds:
-            raise problem
         return made
 
     def _keep_fold(self, number: int, fold: Fold, score: HeldOutScore) -> None:

@@ -74,6 +74,7 @@ from featurewright.tables import (
     apply_table,
     check_groups,
     check_input_names,
+    check_names,
     fit_table,
     holds_numbers,
     read_classes,
@@ -413,7 +414,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             rows = apply_table(self, self._layout.schema, X, dtype=np.float64)
             return None, np.asarray(rows, dtype=np.float64)
         frame = wrap_frame(X, "X", named=len(self.links) > 0)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        check_names(self, X)
         return frame, encode_columns(frame, self._layout, "X")
 
     def _read_target(self, y: Any, n_rows: int) -> tuple[Numbers, TargetColumns]:
