@@ -128,6 +128,15 @@ def test_formulas_that_are_often_undefined_are_not_sound():
     assert np.isfinite(values).all()
 
 
+def test_formulas_with_a_part_that_is_constant_are_not_sound():
+    """As after a column has taken the place of another one under a step at a number."""
+    matrix = np.column_stack([np.arange(100.0), np.arange(100.0) % 7])
+    rows = EncodedTable(matrix, learn_schema(matrix))
+    texts = ("gaussian(b, a > 130)", "gaussian(b, a > 96)", "gaussian(b, a > 90)", "b * max(a, 99)")
+    _, sound = formula_values([parse(text, ["a", "b"]) for text in (*texts, "a > 90")], rows)
+    assert sound.tolist() == [2, 4]
+
+
 def test_formulas_that_rank_rows_alike_are_the_same():
     formulas = read("a * b", "abs(a)", "b / a", "a - b")
     pool = read("-(a * b)", "square(a)", "c * c")

@@ -60,6 +60,36 @@ def test_which_texts_are_numbers(cells, is_number):
     assert learn_reader(BaseEstimator(), categories)[0].numbers == ()
 
 
+@pytest.mark.parametrize(
+    ("cells", "is_amount"),
+    [
+        ([f"${k * 777:,}.50" for k in range(60)], True),
+        ([f"(${k * 777:,})" for k in range(58)] + ["n/a", "-"], True),
+        ([f"{k / 8}%" for k in range(60)], True),
+        ([f"{k} kg" for k in range(60)], True),
+        (["10%", "20%", "30%"] * 20, False),  # few values are as good as labels
+        ([f"{k:05}%" for k in range(60)], False),  # codes
+        ([f"{k}{'abc'[k % 3]}" for k in range(60)], False),  # different units
+        ([f"shop {k}" for k in range(60)], False),
+        ([f"+49 {k}" for k in range(60)], False),
+        ([f"{k}" for k in range(60)], False),
+    ],
+)
+def test_numbers_with_signs_are_told_of(cells, is_amount, caplog):
+    """Labels by another name: whoever has them wants numbers."""
+    frame = pd.DataFrame({"a": np.arange(60.0) % 7, "b": pd.Series(cells, dtype=object)})
+    _, _, left_out = learn_reader(BaseEstimator(), frame)
+    assert ("holds numbers with signs as text" in left_out.get("b", "")) == is_amount
+    again = pd.concat([frame, frame])  # every label comes twice, so it is used
+    reader, _, left_out = learn_reader(BaseEstimator(), again)
+    assert reader.plain.names == ("a", "b")
+    assert not left_out
+    assert ("Read as labels: 'b' (such as " in caplog.text) == is_amount
+    caplog.clear()
+    learn_reader(BaseEstimator(), again.assign(b=again["b"].astype("category")))
+    assert not caplog.text
+
+
 def test_labels_that_are_nearly_all_new_are_told_of():
     frame = pd.DataFrame({"a": np.arange(40.0) % 7, "b": ["yes", "no"] * 20})
     estimator = BaseEstimator()

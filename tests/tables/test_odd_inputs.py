@@ -56,6 +56,12 @@ def test_objects_of_several_kinds_are_refused(values, message):
         as_array(array)
 
 
+def test_a_list_of_text_and_numbers_is_refused():
+    """As an array of objects is: NumPy would make text of the numbers."""
+    with pytest.raises(ValueError, match=r"y mixes 'a' \(str\) with 1 \(int\)"):
+        as_array(["a", 1, "a"])
+
+
 NUMBERS = [f"{k / 8}" for k in range(100)]
 
 
@@ -64,6 +70,8 @@ NUMBERS = [f"{k / 8}" for k in range(100)]
     [
         (NUMBERS, "holds numbers as text: convert it to numbers"),
         ([*NUMBERS, "n/a"], "holds numbers as text but for the cell 'n/a': convert it"),
+        ([f"{k}%" for k in range(50)] * 2, "holds numbers with signs as text, such as '0%':"),
+        ([f"${k * 997:,}" for k in range(100)], "holds numbers with signs as text"),
         ([f"name {k}" for k in range(100)], "has 100 different values in 100 rows, like names"),
         (np.array([1.0, 1e300, 2.5]), "holds 1e[+]300, whose square is too large"),
     ],
@@ -75,6 +83,8 @@ def test_targets_that_nothing_can_be_learned_of_are_refused(y, message):
 
 def test_numbers_as_text_are_classes_where_that_is_said():
     assert read_target(NUMBERS[:20] * 5, 100, None, "classification").task == "classification"
+    rates = [f"{k}%" for k in range(20)] * 5
+    assert read_target(rates, 100, None, "classification").task == "classification"
 
 
 @pytest.mark.parametrize(

@@ -29,12 +29,13 @@ from featurewright.estimators.selection import (
     distinct,
     normalized,
 )
-from featurewright.expressions import Column, Expression, Feature, Real
+from featurewright.expressions import Boolean, Call, Column, Expression, Feature, Real
 from featurewright.tables import EncodedTable
 
 Matrix = NDArray[np.float64]
 
 MAX_UNDEFINED = 0.05  # share of rows with known operands in which a formula may be undefined
+_MIN_TESTED_ROWS = 5  # in which a test or a bend inside a formula has another value than usual
 _WORTH_PER_SYMBOL = 0.95  # factor by which each symbol lowers the worth of a formula
 _MIN_IMPROVEMENT = 1.01  # factor by which a formula must be better to replace another
 _MAX_CHANGES = 6  # of one formula
@@ -298,7 +299,8 @@ def formula_values(
 ) -> tuple[Matrix, NDArray[np.intp]]:
     """Return the values of formulas, undefined ones filled, and which formulas are sound.
 
-    A sound formula is defined in almost all rows in which its columns are known, and varies.
+    A sound formula is defined in almost all rows in which its columns are known, and varies. So do
+    the tests and bends inside it, in more than a few rows: else they are a constant in disguise.
     """
     if not formulas:
         return np.empty((len(rows.matrix), 0)), np.empty(0, np.intp)
@@ -311,7 +313,38 @@ def formula_values(
             limits[place] += missing[:, formula.columns()].any(axis=1).mean()
     values, low, high = finish_values(values)
     sound = (holes.mean(axis=0) <= np.minimum(limits, 1.0)) & (high > low)
+    idle = _idle_parts(formulas, rows)
+    sound &= [not (idle and idle & inner_tests(formula)) for formula in formulas]
     return values, np.flatnonzero(sound)
+
+
+def inner_tests(formula: Expression) -> set[Expression]:
+    """Return the parts of a formula that test a value or bend it at a number.
+
+    Examples
+    --------
+    >>> from featurewright.expressions import parse
+    >>> [str(part) for part in inner_tests(parse("abs(a - (b > 3))", "ab"))]
+    ['b > 3']
+    """
+    found: set[Expression] = set()
+
+    def note(node: Call, _: list[None]) -> None:
+        if node is not formula and (node.domain == Boolean or node.parameter is not None):
+            found.add(node)
+
+    formula.fold(lambda _: None, note)
+    return found
+
+
+def _idle_parts(formulas: Sequence[Expression], rows: EncodedTable) -> set[Expression]:
+    """Return the tests and bends inside formulas that have one value in all but a few rows."""
+    parts = list(dict.fromkeys(part for f in formulas for part in inner_tests(f)))
+    if not parts:
+        return set()
+    values, _, _ = finish_values(evaluate_formulas(parts, rows))
+    n_others = np.count_nonzero(values != np.median(values, axis=0), axis=0)
+    return {part for part, n in zip(parts, n_others, strict=True) if n < _MIN_TESTED_ROWS}
 
 
 def spaced_rows(n_rows: int, wanted: int, weights: Matrix | None) -> NDArray[np.intp]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,8 +41,10 @@ from featurewright.tables.dates import (
 from featurewright.tables.free_text import TextReader, learn_text
 from featurewright.tables.number_texts import (
     OddCells,
+    find_amounts,
     find_numbers,
     read_numbers_as_text,
+    tell_of_amounts,
     tell_of_numbers,
 )
 
@@ -57,6 +59,8 @@ _MIN_WORDS = 4.0  # of a label on average, from which labels are sentences
 _MAX_SAMPLED_LABELS = 1_000
 _MIN_LABELS = 20  # of a later column, from which it is told how many are new
 _MAX_UNSEEN_SHARE = 0.5  # of the labels, up to which nothing is said of them
+_NAMES_OF_ROWS = "looks like an identifier: almost all values are unique"
+_AMOUNTS = "holds numbers with signs as text, such as {!r}: turn it into numbers"
 _NUMBER_OF_ROW = "is a key: its numbers say which row is meant, not what it is like"
 _TIME_OF_ROW = "is the time of the rows, which no later row shares"
 _FREE_TEXT = "holds free text, which is not read: free_text=True reads it"
@@ -222,7 +226,8 @@ def learn_reader(
     whole = with_known_levels(whole, estimator)
     matrix = _read_plain(frame, is_plain, whole)
     whole, odd = _numbers_of_texts(frame, is_plain, whole, matrix)
-    left_out = _left_out(matrix, whole, keys, times)
+    amounts = _amounts(frame, is_plain, whole, matrix)
+    left_out = _left_out(matrix, whole, keys, times, amounts)
     seconds: dict[str, Seconds] = {}
     dated = []
     for place, kind in enumerate(kinds):
@@ -258,8 +263,7 @@ def learn_reader(
     schema = _with_derived(plain, derived)
     places = tuple(is_plain[at] for at in kept)
     odd = {name: cells for name, cells in odd.items() if name in plain.names}
-    if odd:
-        _logger.warning("%s", tell_of_numbers(odd, len(frame)))
+    _tell(odd, {name: text for name, text in amounts.items() if name in plain.names}, len(frame))
     reader = TableReader(
         names, places, plain, tuple(dated), columns, schema, None, tuple(texts), tuple(odd)
     )
@@ -268,11 +272,26 @@ def learn_reader(
     return reader, table, left_out
 
 
+def _tell(numbers: dict[str, OddCells], amounts: dict[str, str], n_rows: int) -> None:
+    """Log which columns of text were read as numbers, and which could be."""
+    if numbers:
+        _logger.warning("%s", tell_of_numbers(numbers, n_rows))
+    if amounts:
+        _logger.warning("%s", tell_of_amounts(amounts))
+
+
 def _left_out(
-    matrix: NDArray[np.floating[Any]], schema: Schema, keys: Collection[str], times: Collection[str]
+    matrix: NDArray[np.floating[Any]],
+    schema: Schema,
+    keys: Collection[str],
+    times: Collection[str],
+    amounts: Mapping[str, str],
 ) -> dict[str, str]:
     """Return why plain columns are left out, by their names."""
     reasons = {name: _reason(matrix[:, at], schema, at) for at, name in enumerate(schema.names)}
+    for name, text in amounts.items():
+        if reasons[name] is _NAMES_OF_ROWS:
+            reasons[name] = _AMOUNTS.format(text)
     for name, domain in zip(schema.names, schema.domains, strict=True):
         if name in times:
             reasons[name] = _TIME_OF_ROW
@@ -286,7 +305,7 @@ def _learn_array(
 ) -> tuple[TableReader, EncodedTable, dict[str, str]]:
     """Return the same for an array of numbers."""
     matrix, whole = fit_table(estimator, X, dtype=np.float64, order="C", warns_of_text=False)
-    left_out = _left_out(matrix, whole, (), ())
+    left_out = _left_out(matrix, whole, (), (), {})
     kept = [at for at, name in enumerate(whole.names) if name not in left_out]
     if not kept:
         kept, left_out = list(range(whole.n_columns)), {}
@@ -322,7 +341,7 @@ def _reason(values: NDArray[np.floating[Any]], schema: Schema, at: int) -> str:
             labels = schema.levels[at] or ()
             if _are_sentences(labels):
                 return _FREE_TEXT
-            return "looks like an identifier: almost all values are unique"
+            return _NAMES_OF_ROWS
         return ""
     if distinct < len(known) or np.any(known != np.floor(known)):
         return ""
@@ -516,6 +535,18 @@ def _numbers_of_texts(
             matrix[:, at] = read_numbers_as_text(schema.names[at], frame[:, place])
             domains[at], levels[at] = Domain.REAL, None
     return replace(schema, domains=domains, levels=tuple(levels)), found
+
+
+def _amounts(
+    frame: nw.DataFrame[Any], places: list[int], schema: Schema, matrix: Matrix
+) -> dict[str, str]:
+    """Return columns of text that are numbers with signs, such as 12.5%, and one such text."""
+    found = {
+        name: find_amounts(own, matrix[:, at])
+        for at, (name, own) in enumerate(zip(schema.names, schema.levels, strict=True))
+        if own and frame[:, places[at]].dtype in (nw.String, nw.Object)
+    }
+    return {name: text for name, text in found.items() if text is not None}
 
 
 def _warn_of_unseen(

@@ -20,7 +20,7 @@ from featurewright.tables import (
     read_classes,
     read_numbers,
 )
-from featurewright.tables.number_texts import find_numbers
+from featurewright.tables.number_texts import find_amounts, find_numbers
 
 _logger = logging.getLogger("featurewright")
 
@@ -163,8 +163,15 @@ def _refuse_numbers_as_text(name: str | None, labels: NDArray[Any]) -> None:
     if labels.ndim > 1 or labels.dtype.kind not in "OUS":
         return
     levels, codes = np.unique(labels, return_inverse=True)
-    odd = find_numbers(levels.tolist(), codes.astype(np.float64))
+    cells = codes.astype(np.float64)
+    odd = find_numbers(levels.tolist(), cells)
     if odd is None:
+        amount = find_amounts(levels.tolist(), cells)
+        if amount is not None:
+            raise ValueError(
+                f"The target {_quoted(name)}holds numbers with signs as text, such as {amount!r}: "
+                "convert it to numbers, or say that the task is classification."
+            )
         return
     but = ""
     if odd.count:

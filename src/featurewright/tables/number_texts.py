@@ -22,6 +22,11 @@ _MAX_MISSING_SHARE = 0.5  # of the cells, that are words for a missing value
 _MAX_ODD_SHARE = 0.1  # of the cells, that are anything else but numbers
 _MIN_NUMBERS = 11  # different whole numbers: fewer may be labels, and are as good as such
 _CODE = re.compile(r"[-+]?0\d+$")  # such as 007: a name
+_MONEY = r"[$€£¥₹]?"
+_AMOUNT = re.compile(  # such as $1,234.50, 12.5%, (300) or 85 kg
+    rf"\s*\(?{_MONEY}\s*[-+]?\s*{_MONEY}(?P<digits>\d{{1,3}}([,'\u00a0\u202f]\d{{3}})+|\d+)?(\.\d+)?"
+    r"(?P<unit>\s?[^\d\s,.'()]*)\)?\s*"
+)
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,51 @@ def find_numbers(labels: Sequence[object], codes: NDArray[np.float64]) -> OddCel
     return OddCells(n_odd, odd[0] if odd else "")
 
 
+def find_amounts(labels: Sequence[object], codes: NDArray[np.float64]) -> str | None:
+    """Return a label of a column whose cells are numbers with signs, which nobody reads as numbers.
+
+    Such as amounts of money, thousands with commas, percentages, or numbers with the same unit.
+    They must differ too much to be classes.
+
+    Parameters
+    ----------
+    labels : sequence
+        The labels of the column.
+    codes : ndarray of shape (n_rows,)
+        Which of them each row has; NaN for none.
+
+    Returns
+    -------
+    str or None
+        The first of them that Python does not read as a number; None where the column is of others.
+
+    Examples
+    --------
+    >>> rates = [f"{rate / 2}%" for rate in range(11)]
+    >>> find_amounts(rates, np.arange(11.0))
+    '0.0%'
+    >>> find_amounts([f"shop {number}" for number in range(11)], np.arange(11.0)) is None
+    True
+    """
+    found = [_AMOUNT.fullmatch(label) if isinstance(label, str) else None for label in labels]
+    is_number = [
+        match is not None and match["digits"] is not None and not _CODE.match(match["digits"])
+        for match in found
+    ]
+    if sum(is_number) < _MIN_NUMBERS:
+        return None
+    cells = np.bincount(codes[~np.isnan(codes)].astype(np.intp), minlength=len(labels))
+    by_unit: dict[str, int] = {}
+    for match, count, good in zip(found, cells, is_number, strict=True):
+        if match is not None and good:
+            unit = match["unit"].strip()
+            by_unit[unit] = by_unit.get(unit, 0) + int(count)
+    if max(by_unit.values()) < (1.0 - _MAX_ODD_SHARE) * int(cells.sum()):
+        return None
+    amounts = [str(own) for own, good in zip(labels, is_number, strict=True) if good]
+    return next((own for own in amounts if np.isnan(number_of(own))), None)
+
+
 def read_numbers_as_text(name: str, series: nw.Series) -> NDArray[np.float64]:
     """Return a column as numbers; what is none is missing.
 
@@ -143,3 +193,16 @@ def tell_of_numbers(found: dict[str, OddCells], n_rows: int) -> str:
         told.append(f"{name!r} ({cells if odd.count else 'its cells are text'})")
     more = f" and {len(found) - 3:,} more columns" if len(found) > 3 else ""
     return f"Read as numbers: {', '.join(told)}{more}."
+
+
+def tell_of_amounts(found: dict[str, str]) -> str:
+    """Return a sentence on columns of numbers with signs, which are used as labels.
+
+    Examples
+    --------
+    >>> tell_of_amounts({"rate": "10.65%"})
+    "Read as labels: 'rate' (such as '10.65%'). Without the signs they are read as numbers."
+    """
+    told = [f"{name!r} (such as {shorten(text, 40)!r})" for name, text in list(found.items())[:3]]
+    more = f" and {len(found) - 3:,} more columns" if len(found) > 3 else ""
+    return f"Read as labels: {', '.join(told)}{more}. Without the signs they are read as numbers."

@@ -381,9 +381,10 @@ def as_array(values: Any, name: str = "y") -> NDArray[Any]:
     else:
         array = _plain_array(values, name)
         if array.dtype.kind in "US" and isinstance(values, list | tuple):
-            # NumPy would turn None and NaN into text.
+            # NumPy would turn None, NaN and numbers beside text into text.
             labels = np.array(values, dtype=object)
-            array = labels if any(map(is_missing, labels.ravel())) else array
+            is_text = all(isinstance(label, str | bytes) for label in labels.ravel())
+            array = array if is_text else labels
     if array.dtype.kind == "O":
         array = _numbers_of_objects(array, name)
     if array.dtype.kind == "c":
