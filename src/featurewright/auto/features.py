@@ -138,7 +138,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     cv : int, splitter, iterable or None, default=None
         Folds; None makes three for a quick search and five for others. A number makes shuffled
         folds that keep the shares of the classes, and groups whole if `groups` are given; with up
-        to 3,000 rows, the best few choices are then tried on further folds.
+        to 3,000 rows, or with links, the best few choices are then tried on further folds.
     links : list of Link, default=()
         Rows of other tables, earlier rows or groups of rows that explain the rows of the table.
         Features over them are searched in the training rows of each fold, are operands of all
@@ -412,13 +412,10 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         links = self._link_search(X, labels, groups) if len(self.links) else None
         folds = make_folds(cv, labels, groups, self.task_, seed, weights=weights)
         further = further_folds(
-            cv,
-            labels,
-            groups,
-            self.task_,
-            seed,
+            *(cv, labels, groups, self.task_, seed),
             n_repetitions=effort.n_repetitions,
             weights=weights,
+            of_any_size=links is not None,
         )
         if table.shape[1] > MAX_COLUMNS:
             rows = screening_rows(folds, n_rows, groups, seed)
@@ -432,7 +429,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 Search,
                 Problem(table, labels, codes, weights, task, self.n_features_out),
                 folds,
-                further,
+                further=further,
                 estimator=estimator,
                 scorer=scorer,
                 seed=seed,
