@@ -116,6 +116,10 @@ def test_parts_of_every_kind():
         to_onnx(model)
     with_parts(model, frame)
     check(model, frame)
+    far = frame.with_columns(pl.col("größe") * 1e4, pl.col('a"b') * -1e4)
+    check(model, far)
+    places = [list(model.get_feature_names_out()).index(name) for name in ("größe", 'a"b')]
+    assert np.abs(model.transform(far)[:, places]).max() < 1e3  # clipped beside constructed ones
     with pytest.raises(ValueError, match="Paths of trees have no ONNX form"):
         to_onnx(model)
 

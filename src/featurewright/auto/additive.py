@@ -115,6 +115,7 @@ def select_terms(
         tuple(originals.columns[at] for at in first),
         tuple(originals.steps[at] for at in first),
         originals.frequencies,
+        originals.ranges,
     )
     later = [options[sound[at - base.shape[1]]] for at in chosen if at >= base.shape[1]]
     return own, [Feature.of(expression) for expression in later]

@@ -400,6 +400,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
             adds_up=is_linear(estimator),
             takes_numbers=not is_boosting(estimator),
             takes_categories=takes_categories(estimator),
+            endless=reader.endless,
             corrects=estimator if is_boosting(estimator) else None,
         )
         effort = EFFORTS[self.effort]

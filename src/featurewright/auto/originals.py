@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,8 @@ class Originals:
         fill of a "number", the code of a "level", the number of levels of a "code".
     frequencies : dict of int to ndarray
         Share of the training rows of each level, by position of the category.
+    ranges : dict of int to (float, float)
+        The least and the greatest value of the training rows, by position of the number.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class Originals:
     columns: tuple[OutputColumn, ...]
     steps: tuple[tuple[str, int, float], ...]
     frequencies: dict[int, Matrix]
+    ranges: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def categories(self) -> list[int]:
@@ -92,17 +96,24 @@ class Originals:
         """Positions in the encoded table of the columns of numbers and booleans."""
         return [at for kind, at, _ in self.steps if kind == "number"]
 
-    def with_fills(self, schema: Schema, medians: Matrix) -> Originals:
-        """Return them with other fills of `numbers`; NaN leaves a fill as it is."""
+    def with_fills(
+        self, schema: Schema, medians: Matrix, lowest: Matrix, highest: Matrix
+    ) -> Originals:
+        """Return them with other fills and ranges of `numbers`; NaN leaves both as they are."""
         own = dict(zip(self.numbers, medians.tolist(), strict=True))
         steps = []
+        ranges = {
+            at: (float(low), float(high))
+            for at, low, high in zip(self.numbers, lowest, highest, strict=True)
+            if at in self.ranges and not np.isnan(own[at])
+        }
         for kind, at, value in self.steps:
             fill = value
             if kind == "number" and not np.isnan(own[at]):
                 boolean = schema.domains[at] == Domain.BOOLEAN
                 fill = float(own[at] > 0.5) if boolean else own[at]
             steps.append((kind, at, fill))
-        return replace(self, steps=tuple(steps))
+        return replace(self, steps=tuple(steps), ranges={**self.ranges, **ranges})
 
     def with_shares(self, shares: dict[int, Matrix]) -> Originals:
         """Return them with other shares of levels, by position of the category."""
@@ -127,17 +138,35 @@ class Originals:
                 out[:, place] = np.where(np.isnan(column), 0.0, shares[codes])
         return out
 
+    def clip(self, columns: Matrix) -> Matrix:
+        """Return the columns with numbers beyond those of the training rows at the end of the range.
+
+        Constructed columns end there too. A linear model that weighs a number against formulas of it
+        would be far off where the number went on alone.
+        """
+        out = columns.copy()
+        for place, (kind, at, _) in enumerate(self.steps):
+            if kind == "number" and at in self.ranges:
+                np.clip(columns[:, place], *self.ranges[at], out=out[:, place])
+        return out
+
 
 def learn_originals(
-    matrix: NDArray[np.floating[Any]], schema: Schema, *, codes: bool = False
+    matrix: NDArray[np.floating[Any]],
+    schema: Schema,
+    *,
+    codes: bool = False,
+    endless: Collection[str] = (),
 ) -> Originals:
-    """Return the original columns as learned from training rows: fills, indicators and levels.
+    """Return the original columns as learned from training rows: fills, ranges and levels.
 
     Categories become columns of codes, where these are asked for: for estimators that take them.
+    Numbers that are endless, such as dates, have no range.
     """
     columns: list[OutputColumn] = []
     steps: list[tuple[str, int, float]] = []
     frequencies: dict[int, Matrix] = {}
+    ranges: dict[int, tuple[float, float]] = {}
     told: set[bytes] = set()
     taken = set(schema.names)
 
@@ -169,6 +198,8 @@ def learn_originals(
         fill = float(np.median(known)) if len(known) else 0.0
         if schema.domains[at] == Domain.BOOLEAN:
             fill = float(fill > 0.5)
+        elif len(known) and name not in endless:
+            ranges[at] = (float(known.min()), float(known.max()))
         add(name, "number", at, fill)
         gaps = np.packbits(np.isnan(values)).tobytes()
         if 0 < len(known) < len(values) and gaps not in told:
@@ -176,7 +207,7 @@ def learn_originals(
                 gaps
             )  # columns that are missing together, such as parts of a date, say it once
             add(f"{name} is missing", "missing", at, 0.0)
-    return Originals(tuple(columns), tuple(steps), frequencies)
+    return Originals(tuple(columns), tuple(steps), frequencies, ranges)
 
 
 def _common_levels(counts: NDArray[np.intp]) -> list[int]:

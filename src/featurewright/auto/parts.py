@@ -230,14 +230,18 @@ def compute_columns(
     n_jobs: int | None = 1,
     dtype: DTypeLike = np.float64,
 ) -> NDArray[np.floating[Any]]:
-    """Return original and constructed columns side by side, computed some rows at a time."""
+    """Return original and constructed columns side by side, computed some rows at a time.
+
+    Beside constructed columns, the original ones are clipped too.
+    """
     widths = [len(originals.columns), *(len(part.names) for part in parts)]
     ends = np.cumsum(widths)
     out = np.empty((len(table.matrix), int(ends[-1])), dtype=dtype)
     for start in range(0, len(out), _BLOCK_ROWS):
         rows = slice(start, start + _BLOCK_ROWS)
         block = EncodedTable(table.matrix[rows], table.schema)
-        out[rows, : widths[0]] = originals.compute(np.asarray(block.matrix, np.float64))
+        base = originals.compute(np.asarray(block.matrix, np.float64))
+        out[rows, : widths[0]] = originals.clip(base) if parts else base
         for part, end, width in zip(parts, ends[1:], widths[1:], strict=True):
             out[rows, end - width : end] = part.compute(block, n_jobs)
     return out

@@ -154,6 +154,11 @@ class TableReader:
     numbers: tuple[str, ...] = ()
 
     @property
+    def endless(self) -> frozenset[str]:
+        """Names of the columns of dates whose values go on after those of the training rows."""
+        return frozenset(column.name for column in self.columns if column.part in ("year", "days"))
+
+    @property
     def input_schema(self) -> Schema:
         """Names of all columns of the raw table."""
         n_columns = len(self.names_in)

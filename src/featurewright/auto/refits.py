@@ -190,7 +190,7 @@ class Refits:
         asked = "regression" if self.task_ == "regression" else "classification"
         target = read_target(y, n_rows, self.estimator, asked)
         weights = check_weights(sample_weight, n_rows)
-        task = Task(self.task_, 1, self.max_size, self.n_jobs)
+        task = Task(self.task_, 1, self.max_size, self.n_jobs, endless=self.reader_.endless)
         return Problem(table, target.labels, target.codes, weights, task, None)
 
     def _fit_on(self, table: EncodedTable, y: Any, sample_weight: Any) -> None:
@@ -364,7 +364,9 @@ class Refits:
         """Set fills and ranges to those of a larger table, by its quantiles and extremes."""
         end = len(self.originals_.numbers)
         schema = self.reader_.schema
-        self.originals_ = self.originals_.with_fills(schema, quantiles[1, :end])
+        self.originals_ = self.originals_.with_fills(
+            schema, quantiles[1, :end], lowest[:end], highest[:end]
+        )
         parts = []
         for part in self._filled_parts():
             own = slice(end, end := end + len(part.names))

@@ -37,6 +37,8 @@ class Task:
         Whether formulas may have learned numbers inside.
     takes_categories : bool
         Whether the estimator takes columns of codes as categories.
+    endless : frozenset of str
+        Columns of dates, which go on after the training rows.
     corrects : estimator or None
         Formulas explain what this estimator leaves unexplained in rows that it has not learned
         from; None for those that explain the target.
@@ -49,6 +51,7 @@ class Task:
     adds_up: bool = True
     takes_numbers: bool = True
     takes_categories: bool = False
+    endless: frozenset[str] = frozenset()
     corrects: Any = None
 
     def pick(self, classifier: Any, regressor: Any) -> Any:

@@ -97,7 +97,8 @@ class Problem:
     def originals(self, estimator: Any) -> Originals:
         """Return the original columns for an estimator: codes of categories where it takes them."""
         codes = takes_categories(estimator)
-        return learn_originals(self.own.matrix, self.own.schema, codes=codes)
+        own, endless = self.own, self.task.endless
+        return learn_originals(own.matrix, own.schema, codes=codes, endless=endless)
 
     def sample(self, methods: Sequence[str], seed: int) -> Problem:
         """Return the rows that columns are constructed from in the end: of very many, a sample.
@@ -637,7 +638,8 @@ class Fold:
             matrix = np.asarray(self.held_out.table.matrix, np.float64)
             self._held_out_base[originals] = originals.compute(matrix)
         values = (self._values(pool).columns(places) for pool, places in chosen)
-        columns = np.hstack([self._held_out_base[originals], *values])
+        base = self._held_out_base[originals]
+        columns = np.hstack([originals.clip(base) if chosen else base, *values])
         found = []
         for first in range(n_parts):
             rows = slice(first, None, n_parts)

@@ -56,7 +56,10 @@ def auto_graph(model: Any) -> Graph:
     for kind, at, value in originals.steps:
         column = graph.column(at)
         if kind == "number":
-            steps.append(graph.add("fill", column, data=float(value)))
+            step = graph.add("fill", column, data=float(value))
+            if model.parts_ and at in originals.ranges:
+                step = graph.add("clip", step, data=originals.ranges[at])
+            steps.append(step)
         elif kind == "missing":
             steps.append(graph.add("gap", column))
         elif kind == "level":

@@ -305,6 +305,12 @@ def check_originals(originals: Originals) -> None:
         all_finite(numbers, *originals.frequencies.values()),
         "an original column is filled with a number that is not finite",
     )
+    ranges = originals.ranges.values()
+    demand(
+        all_finite([end for ends in ranges for end in ends])
+        and all(low <= high for low, high in ranges),
+        "an original column has no range",
+    )
 
 
 def check_part(part: Part) -> None:

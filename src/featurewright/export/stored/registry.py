@@ -115,7 +115,9 @@ RECORDS = {
     "TableReader": RecordSpec("featurewright.auto.reading", checks.check_reader),
     "LinkedColumns": RecordSpec("featurewright.auto.links", checks.check_linked),
     "OutputColumn": RecordSpec("featurewright.auto.originals"),
-    "Originals": RecordSpec("featurewright.auto.originals", checks.check_originals),
+    "Originals": RecordSpec(
+        "featurewright.auto.originals", checks.check_originals, newer=("ranges",)
+    ),
     "Part": RecordSpec("featurewright.auto.parts", checks.check_part),
     "Link": RecordSpec(
         "featurewright.relations", build=relational.build_link, kinds={"table": None, "on": Any}
