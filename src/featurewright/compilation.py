@@ -17,7 +17,7 @@ from featurewright.constructive import (
     ConstructiveForestRegressor,
     ConstructiveTreeClassifier,
 )
-from featurewright.estimators.progress import progress
+from featurewright.estimators.progress import progress, without_notice
 from featurewright.expressions import Column, Real
 from featurewright.fctree import BatchConstructor, FCTreeClassifier, FCTreeRegressor
 from featurewright.paths import ForestPathEncoder
@@ -59,7 +59,11 @@ def compile_all(*, verbose: int = 0) -> float:
     started = time.monotonic()
     steps = _steps()
     title = "compiling the engine"
-    with progress(len(steps), title, verbose=verbose) as on_done, warnings.catch_warnings():
+    with (
+        progress(len(steps), title, verbose=verbose) as on_done,
+        warnings.catch_warnings(),
+        without_notice(),
+    ):
         warnings.simplefilter("ignore")  # the tables are tiny, and some learners say so
         for number, step in enumerate(steps):
             step()

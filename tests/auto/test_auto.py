@@ -266,7 +266,10 @@ def test_groups_are_held_out_together():
     groups = np.repeat(np.arange(N // 10), 10)
     assert quick(cv=3).fit(X, PRODUCT, groups=groups).best_method_ == "batch"
     assert quick(cv=GroupKFold(3)).fit(X, PRODUCT, groups=groups).best_method_ == "batch"
-    assert quick(cv=TimeSeriesSplit(3)).fit(X, PRODUCT).best_method_ == "batch"
+    in_order = quick(cv=TimeSeriesSplit(3)).fit(X, PRODUCT)
+    assert in_order.best_method_ == "batch"
+    assert in_order.later_folds_
+    assert not quick(cv=3).fit(X, PRODUCT).later_folds_
     with pytest.raises(ValueError, match="groups has 3 entries"):
         quick(cv=3).fit(X, PRODUCT, groups=[1, 2, 3])
     with pytest.raises(ValueError, match="one group only"):

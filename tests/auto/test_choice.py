@@ -237,7 +237,9 @@ def test_further_folds_are_others():
         assert sorted([*train, *test]) == list(range(60))
     assert further_folds(KFold(3), y, None, "classification", 0, n_repetitions=2) == []
     assert further_folds(3, y, np.arange(60) // 4, "classification", 0, n_repetitions=2) == []
-    assert further_folds(3, np.arange(5000) % 2, None, "classification", 0, n_repetitions=2) == []
+    many = (3, np.arange(5000) % 2, None, "classification", 0)
+    assert further_folds(*many, n_repetitions=2) == []
+    assert len(further_folds(*many, n_repetitions=1, of_any_size=True)) == 3
 
 
 def test_a_choice_that_varies_wildly_does_not_stand_for_the_best():

@@ -165,6 +165,29 @@ def test_a_choice_over_links_must_beat_the_one_without() -> None:
     assert flat.results()[-1]["fold_scores"] == [0.6, 0.9, 0.85]
 
 
+def test_a_choice_over_links_is_proved_on_further_folds_where_rows_are_many(
+    monkeypatch: Any,
+) -> None:
+    """The search without them has none: it is that of a table that has no links."""
+    monkeypatch.setattr("featurewright.auto.estimators.FEW_ROWS", 100)
+    monkeypatch.setattr("featurewright.auto.links.FEW_ROWS", 100)
+    given: list[int] = []
+    start = Search.__init__
+
+    def note(self: Any, *args: Any, further: Any, **settings: Any) -> None:
+        given.append(len(further))
+        start(self, *args, further=further, **settings)
+
+    monkeypatch.setattr(Search, "__init__", note)
+    rng = np.random.default_rng(0)
+    X = pl.DataFrame({"a": rng.normal(size=150), "code": rng.choice(list("pqrs"), 150)})
+    y = X["a"].to_numpy() + rng.normal(size=150)
+    settings: dict[str, Any] = {"methods": "batch", "effort": "quick", "random_state": 0}
+    AutoFeatures(links=[Link.group(on="code")], **settings).fit(X, y)
+    AutoFeatures(**settings).fit(X, y)
+    assert given == [3, 0, 0]
+
+
 def test_one_row_equals_the_batch_and_newer_tables_are_read() -> None:
     auto, customers, orders, _ = fitted()
     batch = auto.transform(customers)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from tests.cases import loop_over
 
 from featurewright import AutoFeatures
-from featurewright.auto.methods import METHODS, Task, chosen_methods, may_join
+from featurewright.auto.methods import METHODS, chosen_methods, may_join
 from featurewright.auto.outcomes import Reason
+from featurewright.auto.tasks import Task
 
 
 @loop_over(

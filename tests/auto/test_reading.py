@@ -94,8 +94,11 @@ def test_labels_that_are_nearly_all_new_are_told_of():
     frame = pd.DataFrame({"a": np.arange(40.0) % 7, "b": ["yes", "no"] * 20})
     estimator = BaseEstimator()
     reader, _, _ = learn_reader(estimator, frame)
-    with pytest.warns(UserWarning, match="Column 'b': 40 of 40 labels are none that the fit saw"):
+    with pytest.warns(
+        UserWarning, match="Column 'b': 40 of 40 labels are none that the fit saw"
+    ) as told:
         reader.read(estimator, frame.assign(b=["Yes", "No"] * 20))
+    assert "such as 'Yes'; the fit saw 'no', 'yes')" in str(told[0].message)
     some = frame.assign(b=["yes", "no", "yes", "perhaps"] * 10)
     assert np.isnan(reader.read(estimator, some).matrix).sum() == 10
 

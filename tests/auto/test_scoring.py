@@ -108,3 +108,15 @@ def test_what_is_reported_is_the_score():
     assert np.abs(right - np.round(right)).min(axis=1).max() < 1e-9
     assert auto.score_ == pytest.approx(auto.baseline_score_ + auto.gain_)
     assert auto.gain_ > 0.2
+
+
+def test_a_score_of_one_class_needs_to_know_which(caplog):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
+    for scoring in ("f1", "average_precision"):
+        with pytest.raises(ValueError, match="nothing says whether 'no' or 'yes' is meant"):
+            quick(scoring=scoring).fit(X, y)
+    assert not caplog.records  # it is refused before any fold is scored
+    assert quick(scoring="f1").fit(X, y == "yes").score_ > 0.8
+    assert quick(scoring="f1_macro").fit(X, y).score_ > 0.8

@@ -16,10 +16,11 @@ from tests.cases import loop_over
 
 from featurewright.auto import AutoFeatures, standard_estimator
 from featurewright.auto.estimators import choose_estimator, make_folds
-from featurewright.auto.methods import Task, _warm_up, warm_up
+from featurewright.auto.methods import _warm_up, warm_up
 from featurewright.auto.plan import EFFORTS
 from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize
+from featurewright.auto.tasks import Task
 from featurewright.auto.timing import Clock
 from featurewright.auto.workspace import Problem, ValueStore, Workspace
 from featurewright.tables import EncodedTable, learn_schema
@@ -258,11 +259,12 @@ def test_a_tiny_class_that_is_missing_from_folds(caplog):
         quick(scoring="neg_log_loss", cv=5).fit(X, y)
 
 
-def test_a_score_that_does_not_fit_the_target():
+def test_a_score_that_does_not_fit_the_target(caplog):
     with pytest.raises(ValueError, match=r"scoring='roc_auc' cannot score what RidgeCV predicts"):
         quick(scoring="roc_auc").fit(X, X[:, 0] + X[:, 1])
     with pytest.raises(ValueError, match=r"scoring='neg_log_loss' cannot score what LinearSVC"):
         quick(estimator=LinearSVC(), scoring="neg_log_loss").fit(X, PRODUCT)
+    assert "Folds left out" not in caplog.text  # the error says it all
 
 
 @pytest.mark.slow

@@ -69,3 +69,6 @@ def test_nothing_is_chosen_that_cannot_be_computed_in_time(monkeypatch):
     assert auto.best_method_ == ORIGINAL.label
     assert auto.results_[1]["reason_code"] == "no_time"
     assert auto.path_ is None
+    assert "cut short by its time limit of 1000 seconds: another run" in auto.summary(width=1000)
+    auto.set_params(time_budget=None)
+    assert "cut short by its time limit: another run" in auto.summary(width=1000)

@@ -11,10 +11,11 @@ from tests.auto.cases import PRODUCT, TWO_FOLDS, X, quick
 
 from featurewright.auto.candidates import Block, Candidate, Order
 from featurewright.auto.estimators import standard_estimator
-from featurewright.auto.methods import METHODS, Task
+from featurewright.auto.methods import METHODS
 from featurewright.auto.parts import Part
 from featurewright.auto.plan import EFFORTS
 from featurewright.auto.scoring import choose_scorer
+from featurewright.auto.tasks import Task
 from featurewright.auto.workspace import Fold, MethodValues, Problem, ValueStore, Workspace
 from featurewright.tables import EncodedTable, learn_schema
 

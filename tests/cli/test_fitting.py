@@ -6,7 +6,12 @@ import polars as pl
 import pytest
 
 from featurewright.cli.errors import UserError
-from featurewright.cli.fitting import later_folds, notices_of_time, training_table
+from featurewright.cli.fitting import (
+    later_folds,
+    notices_of_time,
+    training_table,
+    unlike_classes,
+)
 
 
 def test_written_dates_are_put_in_the_order_they_mean():
@@ -51,3 +56,11 @@ def test_folds_in_time_never_share_a_time():
         later_folds(5, 240, 60)
     assert later_folds(2, 240, 60).gap == 59
     assert later_folds(3, 4).gap == 0
+
+
+def test_a_target_of_prices_with_their_currency_is_told_of():
+    prices = pl.Series("y", [f"{price},000 USD" for price in range(10)])
+    (notice,) = unlike_classes(prices)
+    assert "10 different texts in 10 rows, such as '0,000 USD'" in notice
+    assert not unlike_classes(pl.Series("y", ["yes", "no", "no", "yes"]))
+    assert not unlike_classes(pl.Series("y", [1.5, 2.5, 3.5]))

@@ -112,6 +112,14 @@ def test_what_cannot_be_done_is_refused(folder, tmp_path):
     code, text = run("transform", model, parts, "-o", tmp_path / "file.csv")
     assert code == 1
     assert "is a file, but the table has parts" in text
+    code, text = run("predict", model, parts, "-o", tmp_path / "new.csv")
+    assert code == 1
+    assert "new.csv is the name of a file, but the table has parts: name a folder" in text
+    assert not (tmp_path / "new.csv").exists()
+    (tmp_path / "nothing").mkdir()
+    code, text = run("predict", model, tmp_path / "nothing", "-o", tmp_path / "out")
+    assert code == 1
+    assert "nothing is a folder without a table in it" in text
     words = ["transform", model, tmp_path / "file.csv", "-o", tmp_path / "x.csv"]
     code, text = run(*words, "--scheduler", "tcp://127.0.0.1:1")
     assert code == 1

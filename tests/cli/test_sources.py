@@ -239,3 +239,11 @@ def test_wide_tables_are_parsed_many_rows_at_a_time(tmp_path, monkeypatch):
     parts = list(open_table(tmp_path / "t.csv").batches())
     assert 2 <= len(parts) <= 3
     assert_frame_equal(pl.concat(parts), frame)
+
+
+@pytest.mark.parametrize("name", ["__index_level_0__", "__null_dask_index__"])
+def test_numbers_of_rows_that_pandas_and_dask_store_are_not_read(tmp_path, name):
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"a": [1.0, 2.0], name: [7, 3], "__index": [0, 1]}).write_parquet(path)
+    assert read(path).columns == ["a", "__index"]
+    assert [batch.columns for batch in open_table(path).batches()] == [["a", "__index"]]

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from tests.constructive.learners import CLASSES, check_outputs, make, problem
+
+from featurewright.estimators.construction import Limits, make_settings
+from featurewright.estimators.shared_parameters import GROWTH, OUTPUT, SEARCH
 
 RIGHT = {
     "budget": [1, "0.5n", "3.5n", " 2 n ", np.int64(7)],
@@ -30,6 +36,25 @@ RIGHT = {
     "early_stopping": [True, False, "auto"],
     "random_state": [0, 2**32 - 1, None, np.random.RandomState(0)],
 }
+
+
+SHARED = {**SEARCH, **GROWTH, **OUTPUT}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_ensemble_has_the_shared_parameters(name):
+    assert set(SHARED) - set(CLASSES[name]().get_params()) == set()
+
+
+def test_every_limit_of_growing_reaches_the_engine():
+    construction = SimpleNamespace(strategy=0, budget=0, n_raw=1)
+    usual = make_settings(Limits(), construction, 100)
+    for limit in fields(Limits):
+        others = [
+            make_settings(Limits(**{limit.name: value}), construction, 100)
+            for value in RIGHT[limit.name]
+        ]
+        assert any(other != usual for other in others), f"{limit.name} changes no setting"
 
 
 @pytest.mark.parametrize("name", CLASSES)

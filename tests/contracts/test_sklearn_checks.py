@@ -87,7 +87,8 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
 @parametrize_with_checks(
     [cheap(public) for public in ESTIMATORS.values()], expected_failed_checks=expected_failures
 )
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_checks(estimator, check, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # else the check with array_api_dispatch is skipped
     check(estimator)
 
 

@@ -76,6 +76,8 @@ def test_fits_need_values(table):
 def test_an_extra_that_is_not_installed_is_named(name, package, extra, monkeypatch):
     for module in [key for key in sys.modules if key.startswith("featurewright.distributed.")]:
         monkeypatch.delitem(sys.modules, module)
+        # A module that was imported is an attribute of its package too.
+        monkeypatch.delattr(featurewright.distributed, module.split(".")[2], raising=False)
     for module in [package, *(key for key in sys.modules if key.startswith(f"{package}."))]:
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=f"{package}, .*featurewright.{extra}"):

@@ -11,9 +11,11 @@ from tests.naive.criteria import CLASS_CRITERIA, SUM_CRITERIA
 
 from featurewright.engine.buffers import MAX_BINS
 from featurewright.engine.criteria import (
+    CRITERIA,
     MAX_TABLE_WEIGHT,
     NORMALIZED,
     RATIO,
+    SQUARES,
     log2_of,
     score_boundaries,
     score_boundary,
@@ -143,6 +145,18 @@ def test_a_split_that_separates_scores_highest(criterion):
     assert scores[3] == pytest.approx(0, abs=1e-4)
     if criterion in (NORMALIZED, RATIO):
         assert scores[0] == pytest.approx(1, rel=1e-5)
+
+
+@pytest.mark.parametrize("criterion", [*CLASS_CRITERIA, SQUARES])
+def test_a_gain_is_worth_the_share_of_squares_that_the_table_says(criterion):
+    apart, half = 0.02, 100.0  # of two classes that weigh the same, on sides that weigh the same
+    total = np.array([half, half, 2 * half])
+    left = np.array([[(1 + apart) * half / 2], [(1 - apart) * half / 2], [half]])
+    unit = 1.0 if criterion in (NORMALIZED, RATIO) else 2 * half  # ratios have none
+    if criterion == SQUARES:  # of one column of -1 and 1, whose sum of squares is the weight
+        total, left = np.array([0.0, 2 * half]), np.array([[apart * half], [half]])
+    (gain,) = expected_scores(left, total, criterion, 0.0, 1.0) / unit
+    assert gain * CRITERIA[criterion].square_share == pytest.approx(apart**2, rel=1e-3)
 
 
 @pytest.mark.parametrize(

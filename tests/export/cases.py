@@ -217,7 +217,9 @@ def own_rows(model: Any) -> Any:
     if not given and all(np.asarray(column).dtype.kind == "f" for column in columns):
         return np.column_stack(columns)
     frame = pd.DataFrame(dict(enumerate(columns)))
-    return frame.set_axis(pd.Index(names, dtype=object), axis=1) if given else frame.to_numpy()
+    if given or layout is not None:  # links find their keys by name
+        return frame.set_axis(pd.Index(names, dtype=object), axis=1)
+    return frame
 
 
 def _column(domain: int, levels: Any, random: Any) -> Any:

@@ -407,7 +407,7 @@ def test_the_rights_of_a_file_and_links_stay(tmp_path):
 
 
 def test_no_such_file(tmp_path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"There is no file '.*nothing\.fw': give one"):
         load(tmp_path / "nothing.fw")
     with pytest.raises(FileNotFoundError):
         save(make("BatchConstructor"), tmp_path / "nowhere" / "model.fw")

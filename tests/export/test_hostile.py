@@ -301,6 +301,13 @@ def test_every_attribute_left_out():
             learned[field] = value
 
 
+def test_a_kernel_is_a_name():
+    document, members = unpack(saved("KernelFeatureEnsembleClassifier"))
+    model = document["nodes"][document["model"][0]]
+    model["parameters"]["kernel"] = model["attributes"]["n_features_in_"]
+    refuse(pack(document, members), "a kernel is neither a name nor a function")
+
+
 def test_mutated_files():
     for label, data in model_files().items():
         assert refused_or_sound(data)

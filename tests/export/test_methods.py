@@ -13,8 +13,9 @@ from sklearn.model_selection import KFold
 from tests.export.engines import ENGINES, KEY, numbers, run
 
 from featurewright.auto import AutoFeatures, methods
-from featurewright.auto.methods import METHODS, Request, Task
+from featurewright.auto.methods import METHODS
 from featurewright.auto.originals import unique_names
+from featurewright.auto.tasks import Request, Task
 from featurewright.export import load, save, to_onnx, to_sql
 
 VALUES = np.random.default_rng(0).normal(size=(90, 3)).round(2)

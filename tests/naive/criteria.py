@@ -1,4 +1,4 @@
-"""The eight split scores as float64 formulas over the sums of the two sides."""
+"""The split scores as float64 formulas over the sums of the two sides."""
 
 from __future__ import annotations
 

@@ -114,7 +114,8 @@ class TestKernelMap:
         X = make_table()
         X[:, 1] = np.nan
         encoder = ForestPathEncoder(3, random_state=0).fit(X, make_classes(X))
-        draws(KernelMapDisplay.from_estimator(encoder, X, X[0], grid_resolution=4))
+        display = draws(KernelMapDisplay.from_estimator(encoder, X, X[0], grid_resolution=4))
+        assert np.isfinite(display.values).all()
 
     @pytest.mark.parametrize(
         ("options", "message"),

@@ -304,6 +304,19 @@ def test_whole_numbers_of_more_than_64_bits_and_odd_objects() -> None:
             shop_features(theirs).fit(keys, y)
 
 
+def test_columns_that_are_not_there_are_told_with_those_that_are() -> None:
+    customers, orders, y = shop(n=40)
+    for here, there in ((customers.drop("now"), orders), (customers, orders.drop("date"))):
+        lacking = here if "now" not in here.columns else there
+        with pytest.raises(ValueError, match="to take times from; its columns are") as caught:
+            shop_features(there).fit(here, y)
+        assert all(repr(name) in str(caught.value) for name in lacking.columns)
+    model = shop_features(orders).fit(customers, y)
+    with pytest.raises(ValueError, match="The feature names should match") as caught:
+        model.transform(customers.drop("age"))
+    assert "feature_names_in_" in " ".join(caught.value.__notes__)
+
+
 def test_columns_of_one_name() -> None:
     customers, orders, y = shop(n=40)
     rows, linked = customers.to_pandas(), orders.to_pandas()

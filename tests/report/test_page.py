@@ -10,8 +10,9 @@ import pytest
 from sklearn.model_selection import TimeSeriesSplit
 from tests.report.cases import fitted
 
+from featurewright import AutoFeatures
 from featurewright.auto.score_text import Score
-from featurewright.auto.text import few_formulas, front_blocks, target_line
+from featurewright.auto.text import Grid, Line, few_formulas, front_blocks, target_line
 from featurewright.report import as_text, render, result_blocks, summarize, write_report
 from featurewright.report.drawings import draw_profile, scale_of
 
@@ -163,6 +164,13 @@ def test_page_escapes_every_name():
     assert "&lt;b&gt;" in page
 
 
+def test_a_report_has_a_fitted_model_and_a_folder(tmp_path):
+    with pytest.raises(TypeError, match="needs a fitted AutoFeatures, got one that is not fitted"):
+        write_report(AutoFeatures(), tmp_path / "report.html")
+    with pytest.raises(FileNotFoundError, match=r"There is no folder to write .*: make it"):
+        write_report(fitted(), tmp_path / "no" / "report.html")
+
+
 def test_write_report_leaves_nothing_half_written(tmp_path, monkeypatch):
     path = tmp_path / "report.html"
     write_report(fitted(names=["a", "b", "c", "\ud800"]), path)
@@ -277,7 +285,8 @@ def test_what_the_target_was_taken_for(task, labels, y, told):
     model.classes_ = model.classes_ if labels is None else np.array(labels)
     summary = summarize(model, y)
     assert told in target_line(summary)
-    assert told in render(summary)
+    page = render(summary)  # its reader may use Python or the command line
+    assert target_line(summary, python=None) in page.replace("&#34;", '"')
     assert "--task" not in target_line(summary, python=True)
 
 
@@ -343,3 +352,41 @@ def test_pages_without_a_gain_show_none():
     assert "after, with features" in render(summarize(fitted()))
     summary = {**summarize(fitted()), "is_sum": True, "estimators": [], "front": []}
     assert "No model was compared" not in render(summary)
+
+
+def test_gains_that_further_folds_did_not_confirm_are_told_of():
+    model = fitted()
+    told = "Over all 7 folds, formulas gained +1.0 points ± 2.0."
+    scores = {"fold_scores": [0.8] * (len(model.front_[0]["fold_gains"]) + 2)}
+    model.results_.append(
+        model.results_[1] | scores | {"method": "formulas", "gain": 0.01, "gain_std": 0.02}
+    )
+    assert "Over all" not in summarize(model)["front_measured"]
+    model.best_method_ = "original"
+    assert summarize(model)["front_measured"].endswith(told)
+
+
+def test_a_page_without_new_columns_does_not_speak_of_them():
+    summary = summarize(fitted())
+    assert "and the constructed ones" in render(summary)
+    summary["originals_out"] = summary["columns_out"]
+    assert "and the constructed ones" not in render(summary)
+    assert "columns: the original ones, as numbers without missing values." in render(summary)
+
+
+def test_a_table_after_a_table_has_one_blank_line_between():
+    grid = Grid("A", ("a",), [("1",)])
+    assert "\n\n\n" not in as_text([Line("First."), grid, grid, Line("Last.")])
+
+
+def test_a_search_that_time_ended_is_not_told_to_use_more_folds():
+    model = fitted(keep_original=True)
+    model.stopped_by_time_, model.time_budget = True, 1
+    model.gain_per_fold_ = model.gain_per_fold_[:1]
+    model.results_ = [result for result in model.results_ if result["status"] == "done"]
+    for result in model.results_:
+        result["fold_scores"] = result["fold_scores"][:1]
+    summary = summarize(model)
+    assert "time ran out before any gain could be confirmed" in summary["verdict"]["sentence"]
+    assert "Search longer for a surer answer" in summary["measured"]
+    assert "its time limit of 1 second:" in summary["cut_short"]

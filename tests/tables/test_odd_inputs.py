@@ -194,3 +194,8 @@ def test_other_columns_than_those_of_the_fit_come_with_advice(name, columns):
     with pytest.raises(ValueError, match="The feature names should match") as caught:
         model.predict(frame[columns])
     assert "feature_names_in_" in " ".join(caught.value.__notes__)
+
+
+def test_a_list_of_dicts_is_no_table():
+    with pytest.raises(TypeError, match="X is a list of dicts, but a table is expected: pass a"):
+        make("ConstructiveTreeClassifier").fit([{"a": 1.0}, {"a": 2.0}], [0, 1])

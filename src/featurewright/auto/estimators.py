@@ -334,10 +334,14 @@ def further_folds(
     *,
     n_repetitions: int,
     weights: Any = None,
+    of_any_size: bool = False,
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return further folds of a table with few rows; none where `cv` is a splitter of its own."""
+    """Return further folds of a table with few rows; none where `cv` is a splitter of its own.
+
+    With `of_any_size`, a table with more rows has some too.
+    """
     drawn = isinstance(cv, int | np.integer) and groups is None
-    if not drawn or len(y) > FEW_ROWS:
+    if not drawn or (len(y) > FEW_ROWS and not of_any_size):
         return []
     n_repetitions = n_repetitions if len(y) <= _VERY_FEW_ROWS else (n_repetitions + 1) // 2
     repeated = (

@@ -38,9 +38,9 @@ from featurewright.auto.links import (
     read_table,
     with_and_without,
 )
-from featurewright.auto.methods import LINKS, METHODS, Task, chosen_methods, warm_up
+from featurewright.auto.methods import LINKS, METHODS, chosen_methods, warm_up
 from featurewright.auto.notebook import NotebookView
-from featurewright.auto.parts import RANGE_LEVELS, Part, compute_columns
+from featurewright.auto.parts import Part, compute_columns
 from featurewright.auto.plan import EFFORTS
 from featurewright.auto.reading import TableReader, learn_reader
 from featurewright.auto.refits import Refits
@@ -49,9 +49,11 @@ from featurewright.auto.screening import MAX_COLUMNS, screen, screening_rows, wi
 from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize, unexpected
 from featurewright.auto.targets import TASKS, known_rows, read_target, take_rows
+from featurewright.auto.tasks import Task
 from featurewright.auto.text import as_text, result_blocks, told
 from featurewright.auto.time_folds import (
     N_FOLDS,
+    are_later,
     check_as_of,
     longest_delay,
     row_times,
@@ -71,7 +73,7 @@ from featurewright.estimators.parameters import (
 )
 from featurewright.estimators.selection import indicator_target
 from featurewright.expressions.automaton import MAX_SIZE
-from featurewright.relations.links import check_links, in_tables_in_memory, names_of_rows
+from featurewright.relations.links import check_links, names_of_rows
 from featurewright.tables import (
     EncodedTable,
     check_groups,
@@ -136,7 +138,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     cv : int, splitter, iterable or None, default=None
         Folds; None makes three for a quick search and five for others. A number makes shuffled
         folds that keep the shares of the classes, and groups whole if `groups` are given; with up
-        to 3,000 rows, the best few choices are then tried on further folds.
+        to 3,000 rows, or with links, the best few choices are then tried on further folds.
     links : list of Link, default=()
         Rows of other tables, earlier rows or groups of rows that explain the rows of the table.
         Features over them are searched in the training rows of each fold, are operands of all
@@ -146,8 +148,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     as_of : str or None, default=None
         The column of the table with the time at which each row is predicted. Needed if a linked
         table has times. Unless `cv` is a splitter of your own, folds are then tested on later rows
-        than they learn from. Parts of this time that recur are columns: month, day, weekday and
-        hour.
+        than they learn from. Parts of it that recur are columns: month, day, weekday, hour.
     store_links : bool, default=False
         Whether model files hold the linked rows of the fit. Without them, a model from a file needs
         the tables: ``predict(X, links={"orders": orders})``.
@@ -407,17 +408,14 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         if times is not None and isinstance(cv, int | np.integer):
             n_folds = N_FOLDS if self.cv is None else whole_number("cv", cv, 2)
             cv = split_by_time(times, n_folds, groups, seed, longest_delay(self.links)) or cv
-        self.later_folds_ = times is not None and isinstance(cv, list) and cv is not self.cv
+        self.later_folds_ = are_later(cv, self.cv)
         links = self._link_search(X, labels, groups) if len(self.links) else None
         folds = make_folds(cv, labels, groups, self.task_, seed, weights=weights)
         further = further_folds(
-            cv,
-            labels,
-            groups,
-            self.task_,
-            seed,
+            *(cv, labels, groups, self.task_, seed),
             n_repetitions=effort.n_repetitions,
             weights=weights,
+            of_any_size=links is not None,
         )
         if table.shape[1] > MAX_COLUMNS:
             rows = screening_rows(folds, n_rows, groups, seed)
@@ -431,7 +429,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 Search,
                 Problem(table, labels, codes, weights, task, self.n_features_out),
                 folds,
-                further,
+                further=further,
                 estimator=estimator,
                 scorer=scorer,
                 seed=seed,
@@ -654,44 +652,6 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         """Return the output as an array, whatever `set_output` asks for."""
         check_is_fitted(self)
         return self._output(read_table(self, X, links))
-
-    def _quantile_levels(self) -> tuple[float, ...]:
-        """Return the quantiles that constants are learned from, for rows by themselves.
-
-        There are none where a row is known by other rows of its table, or by a collection.
-        """
-        return RANGE_LEVELS if in_tables_in_memory(self.links) else ()
-
-    def _filled_parts(self) -> list[Part]:
-        """Return the parts that have fills and ranges."""
-        return [*self.parts_, *([] if self.path_ is None else [self.path_])]
-
-    def _unfilled(self, X: Any) -> NDArray[np.float64]:
-        """Return numbers and constructed columns of some rows; undefined values are NaN."""
-        return self._unfilled_table(read_table(self, X, None))
-
-    def _unfilled_table(self, table: EncodedTable) -> NDArray[np.float64]:
-        """Return the same for rows as methods see them."""
-        numbers = np.asarray(table.matrix, np.float64)[:, self.originals_.numbers]
-        return np.column_stack([numbers, *(part.raw(table) for part in self._filled_parts())])
-
-    def _take_quantiles(
-        self,
-        quantiles: NDArray[np.float64],
-        lowest: NDArray[np.float64],
-        highest: NDArray[np.float64],
-    ) -> None:
-        """Set fills and ranges to those of a larger table, by its quantiles and extremes."""
-        end = len(self.originals_.numbers)
-        schema = self.reader_.schema
-        self.originals_ = self.originals_.with_fills(schema, quantiles[1, :end])
-        parts = []
-        for part in self._filled_parts():
-            own = slice(end, end := end + len(part.names))
-            parts.append(part.with_quantiles(quantiles[:, own], lowest[own], highest[own]))
-        if self.path_ is not None:
-            self.path_ = parts.pop()
-        self.parts_ = parts
 
     def _output(self, table: EncodedTable) -> NDArray[np.float64]:
         """Return the output for rows as methods see them."""

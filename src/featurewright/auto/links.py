@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from featurewright.auto.estimators import takes_categories
+from featurewright.auto.estimators import FEW_ROWS, takes_categories
 from featurewright.auto.methods import LABELS, METHODS
 from featurewright.auto.parts import KINDS, Part
 from featurewright.auto.plan import EFFORTS, Effort
@@ -210,6 +210,11 @@ class LinkSearch:
                 known.see(self._frame, as_of, training=True)
             for warning in caught:
                 _logger.warning("%s", warning.message)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return len(self._y)
 
     def learn(self, rows: Rows | None, seed: int) -> tuple[RelationalFeatures, Matrix]:
         """Find columns from some training rows, or all; return what finds them, and theirs."""
@@ -410,12 +415,18 @@ def with_and_without(
     """Return the searches of a table: with its links where it has some, and without.
 
     An estimator that takes categories is given labels over links too. What the second search says
-    of its progress says which it is.
+    of its progress says which it is. A choice over links is the best of two searches, and columns
+    over links vary with the rows that they are found in: it needs further folds even where rows are
+    many, and the search without links does not.
     """
     linked = [*methods, LABELS] if takes_categories(estimator) else methods
     found = []
     if links is not None:
         found = [make(methods=list(dict.fromkeys(linked)), links=links, listen=hear)]
     flat = [method for method in methods if not METHODS[method].needs_links]
-    without = partial(hear, where=", without links") if found else hear
-    return [*found, make(methods=flat, listen=without)] if flat else found
+    usual: dict[str, Any] = {"listen": hear}
+    if links is not None:
+        usual["listen"] = partial(hear, where=", without links")
+        if links.n_rows > FEW_ROWS:
+            usual["further"] = ()
+    return [*found, make(methods=flat, **usual)] if flat else found

@@ -26,6 +26,7 @@ from featurewright.auto.parts import (
     learn_values,
     raw_scores,
 )
+from featurewright.auto.tasks import Request, Task
 from featurewright.auto.thresholded import select_thresholded
 from featurewright.constructive import (
     ConstructiveBoostingClassifier,
@@ -59,15 +60,10 @@ LABELS = "labels"  # the method that gives labels over links to estimators that 
 ADDITIVE = "additive"  # no method: the formulas of a short sum
 
 _FORMULA_SIZES = (10, 50)
-_MAX_NODE_BUDGET = 300  # candidates of a node
 _MAX_SEED = 2**31 - 1
 _MAX_TESTED_LABELS = 5  # levels that a label over links is tested for
 _MAX_LABELS = 10  # labels over links that an estimator is given
 _MAX_CLASSES = 100  # that a method makes columns for
-_OPERATORS = (
-    *("add", "sub", "mul", "div", "log", "sqrt", "square", "abs", "min", "max"),
-    *("gaussian", "less"),  # bumps and steps, which products cannot make
-)
 _FOREST_TREES = 60
 _FOREST_DEPTH = 3  # formulas near the roots are worth most to other models
 _FC_TREES = 5
@@ -86,9 +82,9 @@ _BOOSTED_ROUNDS, _PATIENT_ROUNDS, _PATIENT_RATE = 100, 200, 0.05
 _PATIENT_CELLS = 3_000  # rows times scores up to which that is so
 # Candidates of a node of boosted trees: fewer where every class has trees of its own.
 _MIN_BOOSTED_BUDGET, _MAX_BOOSTED_BUDGET = 100, 300
-# Voting trees. Trees that remember every row vote for its class without a doubt, and the estimator
-# would learn that they never err. Formulas remember more easily. For numbers, remembering scores
-# better.
+# Voting trees. Where leaves have one row, votes for the classes of training rows are certain, and
+# the estimator would learn that votes are never wrong. Trees of formulas overfit more easily. For
+# numbers, leaves of one row score better.
 _VOTING_TREES = 100
 _VOTING_LEAF_ROWS, _FORMULA_VOTING_LEAF_ROWS = 2, 3
 _ENSEMBLE_ROWS = 20_000  # rows that voting and boosted trees learn from at most
@@ -97,104 +93,6 @@ _PATH_TREES = 60
 _PATH_LEAVES = 24
 _MIN_LEAF_ROWS = 4  # rows inside, and rows outside, that a leaf needs to become a column
 _WARM_UP_ROWS = 24
-
-
-@dataclass(frozen=True)
-class Task:
-    """What columns are constructed for.
-
-    Parameters
-    ----------
-    kind : {"classification", "regression", "multilabel"}
-        What the target is.
-    n_outputs : int
-        Columns of the target.
-    max_size : int
-        Largest number of symbols in a formula, and of columns in a sum.
-    n_jobs : int or None
-        Threads.
-    adds_up : bool
-        Whether the estimator adds up its columns, so that a sum of them is nothing new to it.
-    takes_numbers : bool
-        Whether formulas may have learned numbers inside.
-    takes_categories : bool
-        Whether the estimator takes columns of codes as categories.
-    corrects : estimator or None
-        Formulas explain what this estimator leaves unexplained in rows that it has not learned
-        from; None for those that explain the target.
-    """
-
-    kind: str
-    n_outputs: int
-    max_size: int
-    n_jobs: int | None
-    adds_up: bool = True
-    takes_numbers: bool = True
-    takes_categories: bool = False
-    corrects: Any = None
-
-    def pick(self, classifier: Any, regressor: Any) -> Any:
-        """Return the class of estimator for the target."""
-        return regressor if self.kind == "regression" else classifier
-
-
-def operators_of(table: EncodedTable) -> tuple[str, ...]:
-    """Return the operators of formulas; with tests for a level where there are categories."""
-    return _OPERATORS if table.schema.is_numeric else (*_OPERATORS, "is")
-
-
-@dataclass(frozen=True, eq=False)
-class Request:
-    """Training rows that a method constructs columns from.
-
-    Parameters
-    ----------
-    method : str
-        Name of the method.
-    table : EncodedTable
-        The rows.
-    y : ndarray
-        Class codes, or numbers.
-    weights : ndarray or None
-        Weights of the rows.
-    task : Task
-        What the columns are for.
-    seed : int
-        Seed.
-    seconds : float or None
-        Time after which trees stop growing, where there is a limit.
-    scale : float
-        Factor on the numbers of trees, rounds and candidates.
-    named : bool
-        Whether columns need readable names, which take a while for many leaves.
-    n_linked : int
-        Number of columns over links, the last ones of the table.
-    """
-
-    method: str
-    table: EncodedTable
-    y: NDArray[Any]
-    weights: NDArray[np.float64] | None
-    task: Task
-    seed: int
-    seconds: float | None = None
-    scale: float = 1.0
-    named: bool = True
-    n_linked: int = 0
-
-    def scaled(self, number: int) -> int:
-        """Return a number of trees, rounds or candidates for the effort of the search."""
-        return max(1, round(self.scale * number))
-
-    @property
-    def node_budget(self) -> int:
-        """Candidates of a node: ten for each column, up to a limit."""
-        return min(10 * self.table.shape[1], _MAX_NODE_BUDGET)
-
-    @property
-    def operators(self) -> tuple[str, ...]:
-        """Operators of formulas."""
-        return operators_of(self.table)
 
 
 @dataclass(frozen=True)
@@ -762,7 +660,7 @@ def may_join(method: str, others: Sequence[str]) -> bool:
         return not (has_formulas(method) and any(map(has_formulas, others)))
     asked = METHODS[method]
     trees = [METHODS[o] for o in others if not has_formulas(o) and METHODS[o].from_trees]
-    # Ensembles of two kinds err in different rows; leaves besides would be too many columns.
+    # Ensembles of two kinds err in different rows; with leaves there would be too many columns.
     return not asked.from_trees or not trees or all(m.one_per_class for m in [asked, *trees])
 
 

@@ -558,10 +558,14 @@ def _warn_of_unseen(
         n_labels = len(series) - series.null_count()
         n_unseen = n_labels - int(np.count_nonzero(~np.isnan(matrix[:, at])))
         if n_labels >= _MIN_LABELS and n_unseen > _MAX_UNSEEN_SHARE * n_labels:
-            known = ", ".join(map(repr, (schema.levels[int(at)] or ())[:3]))
+            levels = schema.levels[int(at)] or ()
+            known = ", ".join(map(repr, levels[:3])) + ", …" * (len(levels) > 3)
+            is_new = np.isnan(matrix[:, at]) & ~np.asarray(series.is_null().to_numpy(), dtype=bool)
+            new = series[int(np.argmax(is_new))]
             warnings.warn(
                 f"Column {schema.names[int(at)]!r}: {n_unseen:,} of {n_labels:,} labels are none "
-                f"that the fit saw (such as {known}) and count as missing: spell them as there.",
+                f"that the fit saw (such as {new!r}; the fit saw {known}) and count as missing: "
+                "spell them as there.",
                 UserWarning,
                 stacklevel=7,
             )

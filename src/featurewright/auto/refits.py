@@ -1,4 +1,4 @@
-"""The last fit of a search on all rows, and further ones with fewer columns."""
+"""The last fit of a search on all rows, further ones with fewer columns, constants of more rows."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from featurewright.auto.estimators import (
     refuses_formulas,
     standard_estimator,
 )
-from featurewright.auto.links import LinkedColumns, training_rows
-from featurewright.auto.methods import ADDITIVE, Task
+from featurewright.auto.links import LinkedColumns, read_table, training_rows
+from featurewright.auto.methods import ADDITIVE
 from featurewright.auto.originals import Originals, OutputColumn, short_names, unique_names
 from featurewright.auto.parts import (
     KINDS,
+    RANGE_LEVELS,
     Part,
     category_places,
     compute_columns,
@@ -33,16 +34,21 @@ from featurewright.auto.parts import (
 from featurewright.auto.profile import profile_columns
 from featurewright.auto.reading import TableReader
 from featurewright.auto.targets import read_target
+from featurewright.auto.tasks import Task
 from featurewright.auto.workspace import Problem
 from featurewright.estimators.parameters import whole_number
 from featurewright.expressions import Feature
+from featurewright.relations.links import in_tables_in_memory
 from featurewright.tables import EncodedTable, check_weights
 
 _MAX_PROFILED_COLUMNS = 300  # columns of the output that `profile_` describes
 
 
 class Refits:
-    """What `AutoFeatures` fits once more: on all rows, with few formulas, as a short sum."""
+    """What `AutoFeatures` fits once more: on all rows, with few formulas, as a short sum.
+
+    Fills and ranges of its columns can be learned once more, from quantiles of a larger table.
+    """
 
     estimator: Any
     links: Any
@@ -326,3 +332,43 @@ class Refits:
             )
             for at in order
         ]
+
+    # Constants of a larger table ----------------------------------------------------------------
+
+    def _quantile_levels(self) -> tuple[float, ...]:
+        """Return the quantiles that constants are learned from, for rows by themselves.
+
+        There are none where a row is known by other rows of its table, or by a collection.
+        """
+        return RANGE_LEVELS if in_tables_in_memory(self.links) else ()
+
+    def _filled_parts(self) -> list[Part]:
+        """Return the parts that have fills and ranges."""
+        return [*self.parts_, *([] if self.path_ is None else [self.path_])]
+
+    def _unfilled(self, X: Any) -> NDArray[np.float64]:
+        """Return numbers and constructed columns of some rows; undefined values are NaN."""
+        return self._unfilled_table(read_table(self, X, None))
+
+    def _unfilled_table(self, table: EncodedTable) -> NDArray[np.float64]:
+        """Return the same for rows as methods see them."""
+        numbers = np.asarray(table.matrix, np.float64)[:, self.originals_.numbers]
+        return np.column_stack([numbers, *(part.raw(table) for part in self._filled_parts())])
+
+    def _take_quantiles(
+        self,
+        quantiles: NDArray[np.float64],
+        lowest: NDArray[np.float64],
+        highest: NDArray[np.float64],
+    ) -> None:
+        """Set fills and ranges to those of a larger table, by its quantiles and extremes."""
+        end = len(self.originals_.numbers)
+        schema = self.reader_.schema
+        self.originals_ = self.originals_.with_fills(schema, quantiles[1, :end])
+        parts = []
+        for part in self._filled_parts():
+            own = slice(end, end := end + len(part.names))
+            parts.append(part.with_quantiles(quantiles[:, own], lowest[own], highest[own]))
+        if self.path_ is not None:
+            self.path_ = parts.pop()
+        self.parts_ = parts

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.pipeline import Pipeline
@@ -76,12 +77,31 @@ def choose_scorer(
         counts_rows = scoring in ("accuracy", "balanced_accuracy") and task == "classification"
         smooth = counts_rows and len(y) <= FEW_ROWS and hasattr(estimator, "predict_proba")
         scorer = check_scoring(estimator, scoring=scoring)
+        if task == "classification":
+            _check_positive_class(scoring, scorer, np.unique(y))
         balance = scoring == "balanced_accuracy" if smooth else None
         return scoring, HeldOutScorer(scorer, balance, scoring)
     if not callable(scoring):
         raise TypeError(f"scoring={scoring!r} must be the name of a scorer, a callable or None.")
     name = getattr(scoring, "__name__", type(scoring).__name__)
     return name, HeldOutScorer(scoring, name=name)
+
+
+def _check_positive_class(name: str, scorer: Any, classes: NDArray[Any]) -> None:
+    """Refuse the score of one of two classes where scikit-learn cannot tell which one counts."""
+    if len(classes) != 2:
+        return
+    X = np.zeros((2, 1))
+    try:
+        scorer(DummyClassifier().fit(X, classes), X, classes)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        if "pos_label" in str(error):
+            first, second = map(str, classes)
+            raise ValueError(
+                f"scoring={name!r} is about one of two classes, but nothing says whether "
+                f"{first!r} or {second!r} is meant: give the target as 1 (that class) and 0, or "
+                "take a score of both, such as 'roc_auc' or 'f1_macro'."
+            ) from error
 
 
 def _named(model: Any) -> str:

@@ -49,7 +49,7 @@ _N_CHECKED = 2  # candidates that are checked with more rows
 # Shares of the best mean gain.
 _FAR_BEHIND = 0.3  # below this a method is dropped after two folds
 _TRAILING = 0.1  # by which a method trails the best in every fold, and is dropped
-_N_COMPANIONS = 1  # methods without formulas that stay all the same: formulas may join them
+_N_COMPANIONS = 1  # methods without formulas that are kept even so: formulas may join them
 
 
 class Search:
@@ -221,9 +221,9 @@ class Search:
             self.leaderboard.keep_outcomes(records)
 
     def _stage_cost(self, stage: Stage) -> float:
-        """Return the costs that may enter a stage; each has several times the rows of the last.
+        """Return the largest sum of costs of the methods that a stage tries.
 
-        Methods are halved from stage to stage, rather than cut at once by their scores on few rows.
+        It is halved from stage to stage: scores on few rows are too noisy to drop many at once.
         """
         n_later = len(self._stages) - 1 - self._stages.index(stage)
         return float(self.effort.stage_cost * 2.0**n_later)
@@ -231,8 +231,8 @@ class Search:
     def _entering(self, *, is_last: bool) -> list[str]:
         """Return the methods that a stage tries.
 
-        Those with formulas enter the last stage whatever became of them before, so they wait for
-        it; unless time may run out in it, when a stage before decides.
+        Methods with formulas are all tried in the last stage, so earlier ones leave them out. With
+        a time budget the last stage may remain unfinished: then all stages try them.
         """
         if is_last or np.isfinite(self.clock.budget):
             return list(self._alive)
@@ -249,7 +249,7 @@ class Search:
                 self._drop(method, Status.STOPPED, Reason.SCREENED_OUT)
 
     def _open_fold(self) -> bool:
-        """Open a fold and score the original columns; False without one more, or time for it."""
+        """Open a fold and score the original columns; False if there is none left, or no time."""
         number = len(self.folds)
         if number and not (self._alive and self._has_time(self._costs.base)):
             return False
@@ -283,12 +283,12 @@ class Search:
             self._ahead.forget()
             self._n_folds -= 1
             n_left_out += 1
+        if made is None and problem is not None and not self.folds:
+            raise problem
         if n_left_out:
             _logger.warning(
                 "Folds left out because the score is undefined in them: %d.", n_left_out
             )
-        if made is None and problem is not None and not self.folds:
-            raise problem
         return made
 
     def _keep_fold(self, number: int, fold: Fold, score: HeldOutScore) -> None:
@@ -431,7 +431,7 @@ class Search:
     def construct(
         self, space: Workspace, candidates: Sequence[Candidate], *, is_last: bool = False
     ) -> None:
-        """Construct all columns that candidates need; in the end, those of the first for sure."""
+        """Construct all columns that candidates need; `is_last` keeps time to fit the first one."""
         methods, order_sizes = needed_methods(candidates, self.joined)
         for method, sizes in methods.items():
             limit = self._costs.last_limit(candidates[0]) if is_last else self._costs.limit(method)
@@ -442,9 +442,9 @@ class Search:
     # Ahead of the decisions ---------------------------------------------------------------------
 
     def _last_undecided(self, number: int, stage: Stage, limit: int) -> int:
-        """Return the last fold, from one on, whose methods are known: none is dropped between.
+        """Return the last of the folds that try the same methods as a fold, whatever they score.
 
-        From the third fold on few are, and the remaining folds go together.
+        From the third fold on few methods are dropped: the remaining folds are run together.
         """
         one_stage = stage is self._stages[0] and stage.n_folds is None
         if number > 1 or not (one_stage or stage.n_folds is None):
@@ -641,9 +641,9 @@ class Search:
     # Proof --------------------------------------------------------------------------------------
 
     def _confirm(self) -> None:
-        """Try the best few candidates on further folds, unless the choice is clear without.
+        """Try the best few candidates on further folds, unless the choice is clear already.
 
-        The best of many candidates on few rows owes much to luck, which other folds do not share.
+        The score of the best of many candidates on few rows is partly chance; other folds show it.
         """
         board, n_first = self.leaderboard, self._n_folds
         if not self._further or board.n_folds < max(2, n_first) or board.is_beyond_doubt():
@@ -683,8 +683,8 @@ class Search:
     def _finalists(self) -> list[Candidate]:
         """Return the best few candidates, then the best ones of other methods by themselves.
 
-        The best few are often one method with this or that besides, and lucky or not together. A
-        gain that varies much from fold to fold is luck more often than one that does not.
+        The best few often have one method in common, and their scores err alike. A gain that varies
+        much from fold to fold is more often due to chance than one that does not.
         """
         board, most = self.leaderboard, self.effort.n_finalists
 
@@ -705,7 +705,7 @@ class Search:
             if len(candidate.blocks) == 1 and candidate.methods not in [c.methods for c in best]:
                 alone.setdefault(candidate.label, candidate)
         found = [*best, *alone.values()][:most]
-        # Other methods take no formulas away: what a search of formulas alone would try is tried.
+        # Whatever the other methods score, the best formulas by themselves are tried too.
         formulas = [c for c in ranked if all(map(has_formulas, c.methods))]
         if formulas:
             limit = board.mean_gain(max(formulas, key=lower_bound))
@@ -746,7 +746,7 @@ class Search:
             board.part_gains = best, np.subtract(ours, base)
 
     def _leave_out_late(self) -> None:
-        """Choose nothing for which there is no time to compute its columns of all rows."""
+        """Rule out candidates whose columns of all rows cannot be computed in the time left."""
         board = self.leaderboard
         while (found := board.decide()[0]) != ORIGINAL and not self._costs.affords(found):
             self.stopped_by_time = True
@@ -757,8 +757,8 @@ class Search:
     def _check_with_more_rows(self) -> None:
         """Check whether a candidate that was found on some of the rows helps with more too.
 
-        What helps a model that has few rows may hinder one that has many. Where it does, the next
-        best is checked, once.
+        Columns that help with few rows may do harm with many. If they do, the next best candidate
+        is checked, and no other.
         """
         board = self.leaderboard
         n_rows = min(self._largest, self.effort.check_rows)
@@ -776,7 +776,7 @@ class Search:
 
     def _gains_with_more_rows(self, candidate: Candidate, n_rows: int) -> list[float]:
         """Return the gains of a candidate on the largest folds; none where there is no time."""
-        # Without such folds, boosting has all, with the columns as they were found.
+        # Without folds for the check, boosting has all folds, and the columns found before.
         gains: list[float] = []
         n_folds = finds = self.effort.n_check_folds
         if not finds and self.problem.task.corrects is not None:

@@ -74,9 +74,8 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
     TypeError: A report needs a fitted AutoFeatures, got str: fit one first.
     """
     if not hasattr(model, "results_") or not hasattr(model, "best_method_"):
-        raise TypeError(
-            f"A report needs a fitted AutoFeatures, got {type(model).__name__}: fit one first."
-        )
+        got = "one that is not fitted" if hasattr(model, "effort") else type(model).__name__
+        raise TypeError(f"A report needs a fitted AutoFeatures, got {got}: fit one first.")
     if y is None and getattr(model, "_training", None) is not None:
         y = model._training.y
     score = Score(str(model.scoring_))
@@ -107,7 +106,7 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         "folds": len(model.gain_per_fold_),
         "measured": _how_measured(
             len(model.gain_per_fold_),
-            _short_of_time(model.results_),
+            _short_of_time(model),
             _in_order(model),
             model.best_method_ != ORIGINAL,
         ),
@@ -127,7 +126,7 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
         "needed_links": needed_links(model),
         "columns": others,
         "front": [_point(point, score) for point in front],
-        "front_measured": _front_measured(model, front),
+        "front_measured": _front_measured(model, score, front),
         "path": _path(model),
         "refused": _refused(model, score, methods),
         "left_out": _left_out(model.left_out_),
@@ -188,7 +187,7 @@ def _spread_of(estimators: Sequence[dict[str, Any]], when: str) -> float | None:
 
 def _in_order(model: Any) -> bool:
     """Whether every fold is scored on rows that come after its training rows."""
-    return isinstance(model.cv, TimeSeriesSplit) or getattr(model, "later_folds_", False)
+    return isinstance(model.cv, TimeSeriesSplit) or bool(getattr(model, "later_folds_", False))
 
 
 def _how_measured(n_folds: int, short_of_time: bool, in_order: bool, kept: bool) -> str:
@@ -210,19 +209,24 @@ def _how_measured(n_folds: int, short_of_time: bool, in_order: bool, kept: bool)
     )
 
 
-def _short_of_time(results: Sequence[dict[str, Any]]) -> bool:
+def _short_of_time(model: Any) -> bool:
     """Whether time was the reason why something was not tried, or no further."""
-    reasons = (reason_of(result) for result in results)
-    return any(reason is not None and reason.is_short_of_time for reason in reasons)
+    reasons = (reason_of(result) for result in model.results_)
+    return getattr(model, "stopped_by_time_", False) or any(
+        reason is not None and reason.is_short_of_time for reason in reasons
+    )
 
 
 def _cut_short(model: Any) -> str:
     """Return a sentence where the time limit ended the search; "" where it did not."""
     if not getattr(model, "stopped_by_time_", False):
         return ""
+    # The parameter may be another one by now.
+    seconds = model.time_budget
+    limit = "" if seconds is None else f" of {seconds:g} second{'s' * (seconds != 1)}"
     return (
-        f"The search was cut short by its time limit of {model.time_budget:g} seconds: another run "
-        "may find something else. Allow more time, or search with less effort."
+        f"The search was cut short by its time limit{limit}: another run may find something else. "
+        "Allow more time, or search with less effort."
     )
 
 
@@ -254,7 +258,7 @@ def _point(point: dict[str, Any], score: Score) -> dict[str, Any]:
     }
 
 
-def _front_measured(model: Any, points: Sequence[dict[str, Any]]) -> str:
+def _front_measured(model: Any, score: Score, points: Sequence[dict[str, Any]]) -> str:
     """Return a sentence on what the front's scores are means of; "" where there is no front."""
     if len(points) < 2:
         return ""
@@ -267,6 +271,14 @@ def _front_measured(model: Any, points: Sequence[dict[str, Any]]) -> str:
         told += (
             f" The scores above are from the {len(model.gain_per_fold_)} further folds that "
             "put the choice to the proof, so they differ."
+        )
+    tried = next((r for r in model.results_ if r["method"] == FORMULAS), None)
+    if model.best_method_ == ORIGINAL and tried and len(tried["fold_scores"]) > n_folds:
+        # Points may look good that the further folds did not confirm.
+        gain, error = _known(tried["gain"]), _known(tried["gain_std"])
+        told += (
+            f" Over all {len(tried['fold_scores'])} folds, formulas gained "
+            f"{score.difference(gain)} ± {score.error(error)}."
         )
     return told
 
@@ -383,7 +395,7 @@ def _verdict(
                 "Keep the original columns: there was too little time, or there are too few "
                 "rows, to try any method."
             )
-        elif unproved and _short_of_time(model.results_):
+        elif unproved and _short_of_time(model):
             sentence = (
                 "Keep the original columns for now: time ran out before any gain could be "
                 "confirmed; search longer."

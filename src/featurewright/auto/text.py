@@ -124,14 +124,17 @@ def told(event: dict[str, Any]) -> str:
     return f"{tried}; best so far: {best} {after}, original {before} ({on})"
 
 
-def target_line(summary: dict[str, Any], *, python: bool = False) -> str:
-    """Return a sentence on what the target was taken for, and how to change that."""
+def target_line(summary: dict[str, Any], *, python: bool | None = False) -> str:
+    """Return a sentence on what the target was taken for, and how to change that.
+
+    A reader of a page, with `python=None`, may use either Python or the command line.
+    """
     other = summary["taken_for"]["other"]
     sentence = str(summary["taken_for"]["text"])
     if other is None:
         return f"{sentence}."
-    how = f'task="{other}"' if python else f"--task {other}"
-    return f"{sentence}; {how} changes that."
+    ways = [f'task="{other}"'] * (python is not False) + [f"--task {other}"] * (not python)
+    return f"{sentence}; {' or '.join(ways)} changes that."
 
 
 def give_or_take(text: str, spread: str) -> str:
@@ -290,7 +293,8 @@ def as_text(blocks: Iterable[Block], width: int = 100) -> str:
         if isinstance(block, Line):
             lines += textwrap.wrap(plain(block.text, 1000), width) or [""]
         else:
-            lines += ["", block.title, *_table(block, width), ""]
+            gap = [""] * (not lines or lines[-1] != "")  # a table after a table has one already
+            lines += [*gap, block.title, *_table(block, width), ""]
     return "\n".join(lines) + "\n"
 
 

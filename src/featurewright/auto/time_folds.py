@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import TimeSeriesSplit
 
 from featurewright.relations import Link
 from featurewright.relations.linked import read_times
@@ -17,6 +18,11 @@ Times = NDArray[np.float64]
 N_FOLDS = 5
 """Folds in the order of time, where none are asked for: periods differ more than random rows do."""
 _FIRST_SHARE = 0.5  # of the rows, that every fold learns from
+
+
+def are_later(cv: Any, given: Any) -> bool:
+    """Whether folds are later than what they learn from; `given` is what the user asked for."""
+    return isinstance(cv, TimeSeriesSplit) or (isinstance(cv, list) and cv is not given)
 
 
 def check_as_of(value: Any) -> None:

@@ -17,11 +17,12 @@ from featurewright.auto.candidates import ORIGINAL, Block, Candidate, Order
 from featurewright.auto.estimators import fit_estimator, takes_categories
 from featurewright.auto.failures import EstimatorError, ScoringError
 from featurewright.auto.formulas import order_formulas
-from featurewright.auto.methods import MAX_FORMULAS, METHODS, Method, Request, Task, operators_of
+from featurewright.auto.methods import MAX_FORMULAS, METHODS, Method
 from featurewright.auto.originals import Originals, learn_originals
 from featurewright.auto.parts import KINDS, Part, category_places, learn_values, rate_formulas
 from featurewright.auto.plan import Effort
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
+from featurewright.auto.tasks import Request, Task, operators_of
 from featurewright.auto.unexplained import unexplained
 from featurewright.estimators.selection import by_residual, distinct, indicator_target
 from featurewright.tables import EncodedTable, Schema
@@ -122,7 +123,7 @@ class ValueStore:
 
     def __init__(self, max_bytes: int = _MAX_STORED_BYTES) -> None:
         self.max_bytes = max_bytes
-        # Weak keys: the values of a fold that is given up are given up with it.
+        # Weak keys: values are freed together with the fold that uses them.
         self._values: WeakKeyDictionary[MethodValues, NDArray[Any]] = WeakKeyDictionary()
         self._lock = Lock()  # threads construct side by side
 
@@ -650,8 +651,8 @@ class Fold:
     ) -> Any:
         """Fit an estimator on the training rows.
 
-        An estimator that fails with the original columns cannot be searched with, and its own
-        error says so. One that fails with others is not to be taken for a mistake of ours.
+        If it fails with the original columns, its own error ends the search. If it fails with
+        constructed ones, an `EstimatorError` rules out the candidate alone.
         """
         problem = self.space.problem
         try:

@@ -130,6 +130,16 @@ def training_table(
     return TrainingTable(X, y, grouped, frame.height - known.height, most_at_once, is_timed)
 
 
+def unlike_classes(y: Any) -> list[str]:
+    """Return what is to be said of a target of text that hardly ever repeats; nothing of others."""
+    if not isinstance(y, pl.Series) or y.dtype != pl.String or y.n_unique() <= len(y) / 2:
+        return []
+    return [
+        f"The target has {y.n_unique()} different texts in {len(y)} rows, such as {y[0]!r}, and "
+        "each is taken for a class: if they are numbers, leave only the numbers in the cells."
+    ]
+
+
 def _check_names(
     frame: pl.DataFrame,
     targets: Sequence[str],

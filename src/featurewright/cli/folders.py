@@ -141,6 +141,11 @@ def _check_folder(out: Path, parts: list[Path]) -> None:
     """Refuse a place that is no folder of its own."""
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file, but the table has parts: name a folder to write to.")
+    ending = ending_of(out)
+    if not out.exists() and ending in FORMATS and any(ending != ending_of(p) for p in parts):
+        raise UserError(
+            f"{out} is the name of a file, but the table has parts: name a folder to write to."
+        )
     if not out.resolve().parent.is_dir():
         raise UserError(f"There is no folder {out.parent} to make {out.name} in: make it first.")
     if any(out.resolve() == part.resolve().parent for part in parts):

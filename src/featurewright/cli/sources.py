@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from polars import selectors
 
 from featurewright.cli.errors import UserError, closest
 from featurewright.cli.memory import check_reading
@@ -64,6 +65,9 @@ MIN_SAMPLED_ROWS = 500
 
 MANY_COLUMNS, MIN_PARSED_ROWS = 1_000, 256
 """Number of columns above which at least this many rows are parsed at a time."""
+
+_UNNAMED_INDEX = selectors.matches(r"^__index_level_\d+__$|^__null_dask_index__$")
+"""Numbers of rows that pandas and Dask store beside the columns: they say nothing about a row."""
 
 _SPACES = (b" ", b"\t", b"\v", b"\f")
 
@@ -282,6 +286,7 @@ class Source:
             lazy = pl.scan_parquet(self.path, glob=False)
         else:
             lazy = pl.scan_ipc(self.path, glob=False)
+        lazy = lazy.select(~_UNNAMED_INDEX)
         n_rows = int(lazy.select(pl.len()).collect().item())
         step = max(1000, CELLS // max(1, len(lazy.collect_schema())))
         for start in range(0, n_rows, step):
@@ -333,7 +338,10 @@ def open_table(path: Path, *, delimiter: str | None = None, header: bool = True)
         hint = f"did you mean {meant}?" if meant else "check the path."
         raise UserError(f"There is no file {path}: {hint}")
     if path.is_dir():
-        raise UserError(f"{path} is a folder, but a file with a table is expected: name the file.")
+        raise UserError(
+            f"{path} is a folder without a table in it, such as a .parquet or .csv file: name "
+            "the file, or a folder that has some."
+        )
     compression = compression_of(path)
     start = read_start(path, compression)
     if not start.strip():

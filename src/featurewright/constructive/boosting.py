@@ -13,15 +13,18 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from featurewright.constructive.few_rows import (
+from featurewright.constructive.automatic import (
     CLASSES,
     EARLY_ROWS,
     MOST_LEAVES,
     NUMBERS,
+    PILOT_RATE,
+    PILOT_ROUNDS,
     FewRows,
+    Rows,
+    choose_leaves,
 )
 from featurewright.constructive.losses import AdaBoostMH, LogLoss, Loss, SquaredError
-from featurewright.constructive.pilot import PILOT_RATE, PILOT_ROUNDS, Rows, choose_leaves
 from featurewright.constructive.rounds import Rounds
 from featurewright.engine.forest import join
 from featurewright.engine.growth import Job, shares_bins

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from featurewright.engine.compiler import counted_compilations
 from featurewright.engine.grow import grow_tree
@@ -57,6 +58,19 @@ def _lacks_widgets() -> bool:
     return Console().is_jupyter and importlib.util.find_spec("ipywidgets") is None
 
 
+_is_ahead: ContextVar[bool] = ContextVar("_is_ahead", default=False)
+
+
+@contextmanager
+def without_notice() -> Iterator[None]:
+    """Compile without the notice of a first fit, which advises to do what is done here."""
+    token = _is_ahead.set(True)
+    try:
+        yield
+    finally:
+        _is_ahead.reset(token)
+
+
 @contextmanager
 def compilation_notice() -> Iterator[None]:
     """Log that the engine is being compiled, and how long that will take on this machine.
@@ -64,7 +78,8 @@ def compilation_notice() -> Iterator[None]:
     Until the first functions are compiled, nobody knows how fast the machine is. So the notice
     waits for some of them.
     """
-    if grow_tree.is_ready or grow_tree.is_cached:  # loading takes no time to speak of
+    # Loading takes no time to speak of.
+    if _is_ahead.get() or grow_tree.is_ready or grow_tree.is_cached:
         yield
         return
     started = time.monotonic()

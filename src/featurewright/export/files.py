@@ -180,6 +180,8 @@ def load(
                 "reading bytes, is expected: pass a path such as 'model.fw'."
             )
         return _load(path, trusted, max_bytes, "the model")
+    if not Path(path).exists():
+        raise FileNotFoundError(f"There is no file {os.fspath(path)!r}: give one that save wrote.")
     with Path(path).open("rb") as file:
         return _load(file, trusted, max_bytes, repr(os.fspath(path)))
 

@@ -661,7 +661,7 @@ def _label_code(feature: LinkFeature, k: int, levels: Sequence[Any]) -> Sql:
 
 
 def _picked(feature: LinkFeature, k: int, rank: Sql, n_ranks: int) -> Sql:
-    """Write the rank of the level that an aggregate gives, of so many; NULL where there is none."""
+    """Write the rank of the level that an aggregate gives; NULL where there is none."""
     exp = sqlglot()
     if feature.aggregate == "mode":
         # Of equally frequent labels that of the least rank has the most.

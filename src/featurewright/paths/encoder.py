@@ -114,8 +114,8 @@ class ForestPathEncoder(GrownEnsemble):
     The output is always sparse, so that `set_output` cannot make a data frame of it. For a dense
     one take few columns (`n_hash`, or `encode="leaf"` with `max_leaf_nodes`) and ``.toarray()``.
 
-    Rows whose tested value is missing do not count for a split and grow on in both children; where
-    that would make more than three copies of each row in a tree, one child by chance.
+    Rows whose tested value is missing do not count for a split and go to both children; where that
+    would make more than three copies of each row in a tree, to one child drawn at random.
 
     Parameters
     ----------

@@ -529,8 +529,8 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
     def _threads(self, rows: Rows, plane: Plane) -> int | None:
         """Return the number of threads: one where liblinear draws random numbers.
 
-        All threads share its generator, so that results would depend on who comes first; a member
-        of the user's may be made of it too.
+        All threads share its generator, so that results would depend on their order. An estimator
+        of the user may call liblinear too.
         """
         shared = plane.uses_dual(rows.columns.shape) or self.estimator is not None
         return 1 if shared else self.n_jobs
@@ -631,7 +631,7 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
         part = slice(first * width, last * width)
         matrix, offset = self._joined[:, part], self._offset[part]
         blocks = _transformed(columns, matrix, offset, self.n_jobs)
-        # A missing number makes every component of its row so, one that is too large some of them.
+        # A missing number makes all components of its row missing, too large a number some of them.
         broken = np.flatnonzero(~np.isfinite(blocks @ np.ones(blocks.shape[1])))
         if broken.size:
             check_range(columns[broken])

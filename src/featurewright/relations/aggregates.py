@@ -151,6 +151,8 @@ class LinkFeature:
     >>> amount = Column(0, "amount", Real)
     >>> print(LinkFeature("orders", "mean", amount, None, Window(90.0, None, True)))
     mean(orders.amount, last 90 days)
+    >>> LinkFeature("orders", "mean", amount)
+    LinkFeature('mean(orders.amount)')
     >>> LinkFeature("orders", "mode", Column(1, "channel", Category)).domain
     <Domain.CATEGORY: 2>
     """
@@ -187,6 +189,9 @@ class LinkFeature:
             subject = f"{self.link}: {self.value}"
         equal = "" if self.level is None else f" = {self.level.text}"
         return f"{self.aggregate}({', '.join([subject, *self._limits()])}){equal}"
+
+    def __repr__(self) -> str:
+        return f"LinkFeature({str(self)!r})"
 
     def _limits(self) -> list[str]:
         """Return which linked rows count, as texts."""

@@ -74,6 +74,7 @@ from featurewright.tables import (
     apply_table,
     check_groups,
     check_input_names,
+    check_names,
     fit_table,
     holds_numbers,
     read_classes,
@@ -388,7 +389,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         return frame, encode_columns(frame, self._layout, "X")
 
     def _columns_by_themselves(self) -> npt.NDArray[np.int64]:
-        """Return the columns that say something of a row, rather than which one it is, and when."""
+        """Return the columns that are neither times nor keys, but for keys that are categories."""
         keys, times = names_of_rows(self.links, self.as_of)
         schema = self._layout.schema
         own = [
@@ -413,7 +414,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             rows = apply_table(self, self._layout.schema, X, dtype=np.float64)
             return None, np.asarray(rows, dtype=np.float64)
         frame = wrap_frame(X, "X", named=len(self.links) > 0)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        check_names(self, X)
         return frame, encode_columns(frame, self._layout, "X")
 
     def _read_target(self, y: Any, n_rows: int) -> tuple[Numbers, TargetColumns]:
@@ -542,7 +543,7 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
     def _row_times(self, frame: Any) -> Numbers | None:
         """Return the times of the rows of a table, by which candidates are judged.
 
-        Not those of a history alone: its later values may be beyond all earlier ones.
+        Times of a history without `as_of` are not used: later values may exceed all earlier ones.
         """
         timed = self.as_of is not None and frame is not None
         return read_times(frame, self.as_of, "X").values if timed else None

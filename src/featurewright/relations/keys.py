@@ -170,6 +170,12 @@ def _places(levels: Levels, column: KeyColumn) -> Places:
     return np.where(known & (levels[at] == values), at, NO_KEY)
 
 
+def named_columns(frame: Any) -> str:
+    """Return the first columns of a frame, for an error."""
+    names = list(frame.columns)
+    return ", ".join(map(repr, names[:20])) + ", …" * (len(names) > 20)
+
+
 def read_keys(frame: Any, names: Sequence[str], owner: str) -> list[KeyColumn]:
     """Return the key columns of a frame."""
     frame = nw.from_native(frame, eager_only=True)
@@ -178,7 +184,7 @@ def read_keys(frame: Any, names: Sequence[str], owner: str) -> list[KeyColumn]:
         if name not in frame.columns:
             raise ValueError(
                 f"{owner} has no column {name!r} to link on; its columns are "
-                f"{', '.join(map(repr, frame.columns[:20]))}."
+                f"{named_columns(frame)}."
             )
         found.append(_read_key(name, frame[name], owner))
     return found

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from featurewright.engine.ranges import find_before, order_by_key
 from featurewright.expressions import Domain
-from featurewright.relations.keys import KeyIndex, Numbers, Places, inside
+from featurewright.relations.keys import KeyIndex, Numbers, Places, inside, named_columns
 from featurewright.tables import Schema, encode, learn_schema
 from featurewright.tables.dates import DAY, TimeKind, read_instants, read_seconds, time_kind
 
@@ -67,7 +67,10 @@ class Times:
 def read_times(frame: nw.DataFrame[Any], name: str, owner: str) -> Times:
     """Return a column of times."""
     if name not in frame.columns:
-        raise ValueError(f"{owner} has no column {name!r} to take times from.")
+        raise ValueError(
+            f"{owner} has no column {name!r} to take times from; its columns are "
+            f"{named_columns(frame)}."
+        )
     series = frame[name]
     zoned = getattr(series.dtype, "time_zone", None) is not None
     if series.null_count() == len(series):

@@ -137,7 +137,7 @@ def tested_levels(linked: LinkedRows, at: int, past: NDArray[np.bool_]) -> list[
 def frequent_levels(linked: LinkedRows, at: int, past: NDArray[np.bool_]) -> list[Level]:
     """Return the most frequent levels of a column of linked rows that some row sees.
 
-    There are none where the column has one level alone, or so many that none is frequent.
+    There are none where the column has one level alone, or too many for any to be frequent.
     """
     values, levels = linked.matrix[:, at], linked.schema.levels[at] or ()
     known = values[~np.isnan(values) & past]

@@ -74,7 +74,7 @@ def render(summary: dict[str, Any], model_file: str = "features.fw") -> str:
         front=draw_front(summary["front"], shares=summary["score"]["is_share"]),
         path=[(entry, Markup(entry["mathml"])) for entry in summary["path"]],
         few=few_formulas(summary),
-        target=target_line(summary),
+        target=target_line(summary, python=None),
         model_file=model_file,
     )
 
@@ -95,6 +95,8 @@ def write_report(model: Any, path: str | os.PathLike[str], model_file: str = "fe
     """
     page = render(summarize(model), model_file)
     target = Path(path).resolve()
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder to write {path} to: make it first.")
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         # A lone surrogate in a name cannot be written; a question mark takes its place.

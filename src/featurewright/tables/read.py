@@ -351,6 +351,11 @@ def _refuse_shape(X: Any, error: Exception) -> None:
             "X has rows of different lengths, or cells that are lists, but one number for each "
             "column is expected in every row: fill the rows up with NaN, or drop the lists."
         ) from error
+    if len(shape) == 1 and len(X) and isinstance(X[0], dict):
+        raise TypeError(
+            "X is a list of dicts, but a table is expected: pass a data frame, such as "
+            "pandas.DataFrame(X)."
+        ) from error
     if len(shape) < 2 and not isinstance(X, str | bytes):
         raise ValueError(
             f"Expected 2D array, got {f'{len(shape)}D' if shape else 'scalar'} array instead: "

@@ -346,12 +346,16 @@ def _check_header(columns: list[str], target: list[str], no_header: bool) -> Non
 def _tell_table(console: Console, training: Any, target: list[str], notices: Iterable[str]) -> None:
     """Print what was read."""
     from featurewright.cli import display
+    from featurewright.cli.fitting import unlike_classes
 
-    for notice in notices:
+    for notice in (*notices, *unlike_classes(training.y)):
         console.print(display.plain(notice, style="yellow"))
     rows, columns = training.X.shape
     listed = ", ".join(map(repr, target))
-    display.say(console, f"{rows} rows, {columns} columns beside the target {listed}.")
+    display.say(
+        console,
+        f"{rows} rows, {columns} columns beside the target{'s' * (len(target) > 1)} {listed}.",
+    )
     if training.dropped:
         console.print(
             display.plain(

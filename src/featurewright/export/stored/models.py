@@ -113,6 +113,8 @@ def _check_parameters(model: Any) -> None:
         flag(name, getattr(model, name, False))
     if getattr(model, "n_features_out", None) is not None:
         whole_number("n_features_out", model.n_features_out, 1)
+    kernel = getattr(model, "kernel", "linear")
+    demand(isinstance(kernel, str) or callable(kernel), "a kernel is neither a name nor a function")
 
 
 def _check_columns(model: Any, names: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from featurewright import ConstructiveBoostingRegressor
-from featurewright.constructive.pilot import choose_leaves
+from featurewright.constructive.automatic import choose_leaves
 
 ROWS = np.arange(300)
 
