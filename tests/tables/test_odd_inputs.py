@@ -19,6 +19,7 @@ from featurewright.tables import (
     learn_schema,
     read_classes,
 )
+from featurewright.tables.number_texts import find_amounts
 
 
 @pytest.mark.parametrize(
@@ -79,6 +80,13 @@ NUMBERS = [f"{k / 8}" for k in range(100)]
 def test_targets_that_nothing_can_be_learned_of_are_refused(y, message):
     with pytest.raises(ValueError, match=message):
         read_target(y, len(y), None)
+
+
+def test_long_texts_are_no_amounts():
+    """A pattern that tries all ways to share out blanks would take hours."""
+    labels = [" " * 20_000 + f"x{k}" for k in range(20)]
+    assert find_amounts(labels, np.arange(20.0)) is None
+    assert find_amounts([f"{'1' * 60}{k} kg" for k in range(20)], np.arange(20.0)) is None
 
 
 def test_numbers_as_text_are_classes_where_that_is_said():

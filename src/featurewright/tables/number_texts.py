@@ -24,9 +24,10 @@ _MIN_NUMBERS = 11  # different whole numbers: fewer may be labels, and are as go
 _CODE = re.compile(r"[-+]?0\d+$")  # such as 007: a name
 _MONEY = r"[$€£¥₹]?"
 _AMOUNT = re.compile(  # such as $1,234.50, 12.5%, (300) or 85 kg
-    rf"\s*\(?{_MONEY}\s*[-+]?\s*{_MONEY}(?P<digits>\d{{1,3}}([,'\u00a0\u202f]\d{{3}})+|\d+)?(\.\d+)?"
-    r"(?P<unit>\s?[^\d\s,.'()]*)\)?\s*"
+    rf"\(?{_MONEY}\s?[-+]?\s?{_MONEY}\s?(?P<digits>\d{{1,3}}([,'\u00a0\u202f]\d{{3}})+|\d+)?(\.\d+)?"
+    r"(?P<unit>\s?[^\d\s,.'()]*)\)?"
 )
+_MAX_AMOUNT = 40  # characters; longer texts are no amounts
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,8 @@ def find_amounts(labels: Sequence[object], codes: NDArray[np.float64]) -> str | 
     >>> find_amounts([f"shop {number}" for number in range(11)], np.arange(11.0)) is None
     True
     """
-    found = [_AMOUNT.fullmatch(label) if isinstance(label, str) else None for label in labels]
+    texts = [label.strip() if isinstance(label, str) else "" for label in labels]
+    found = [_AMOUNT.fullmatch(own) if len(own) <= _MAX_AMOUNT else None for own in texts]
     is_number = [
         match is not None and match["digits"] is not None and not _CODE.match(match["digits"])
         for match in found
