@@ -139,10 +139,10 @@ class Originals:
         return out
 
     def clip(self, columns: Matrix) -> Matrix:
-        """Return the columns with numbers beyond those of the training rows at the end of the range.
+        """Return the columns with numbers clipped to the range of the training rows.
 
-        Constructed columns end there too. A linear model that weighs a number against formulas of it
-        would be far off where the number went on alone.
+        Constructed columns end there too. A linear model that weighs a number against formulas of
+        it would be far off where the number went on alone.
         """
         out = columns.copy()
         for place, (kind, at, _) in enumerate(self.steps):
