@@ -105,10 +105,10 @@ release-check: $(BIN)/python ## Check everything a release must pass, in a clean
 papers compare: SIZE ?= quick
 bench: SIZE ?= full
 
-papers: $(STAMPS)/bench ## Rerun the experiments of the publications, ours beside theirs
+papers: $(STAMPS)/bench ## Rerun the experiments of the publications and compare with theirs
 	$(BIN)/python benchmarks/papers.py --$(SIZE) $(ARGS)
 
-bench: $(STAMPS)/bench ## Measure speed and memory beside scikit-learn and peers
+bench: $(STAMPS)/bench ## Measure speed and memory, compared with scikit-learn and peers
 	$(BIN)/python benchmarks/bench.py --$(SIZE) $(ARGS)
 
 compare: $(STAMPS)/bench ## Compare accuracy with scikit-learn, LightGBM and peers

@@ -34,10 +34,10 @@ _SMALL: dict[str, Any] = {"n_estimators": 2, "random_state": 0}
 def compile_all(*, verbose: int = 0) -> float:
     """Compile all kernels for this machine and write them to Numba's cache.
 
-    Code that is there already is not compiled again. The cache is beside the installed package
-    where that can be written to, else in the user's cache directory, or where the environment
-    variable ``NUMBA_CACHE_DIR`` says. Code is compiled for the processor of the machine; set
-    ``NUMBA_CPU_NAME`` when an image is to run on others.
+    Code that is there already is not compiled again. The cache is in the directory that the
+    environment variable ``NUMBA_CACHE_DIR`` names, otherwise beside the installed package if that
+    can be written to, otherwise in the user's cache directory. Code is compiled for the processor
+    of the machine; set ``NUMBA_CPU_NAME`` when an image is to run on others.
 
     Parameters
     ----------

@@ -165,8 +165,8 @@ def published(name: str, **settings: Any) -> Any:
         One of "monte_carlo_tree", "monte_carlo_forest", "monte_carlo_extra_trees",
         "monte_carlo_stumps" and "monte_carlo_boosting" (Monte Carlo search of expressions in
         trees), "forest_paths" (random-forest feature induction), "fctree", "fctree_unweighted" and
-        "tfc" (feature construction trees and the exhaustive method beside them), "rst" (recursive
-        selective transformation), "kernel_forest", "kernel_bagging", "kernel_adaboost",
+        "tfc" (feature construction trees and the exhaustive method they are compared with), "rst"
+        (recursive selective transformation), "kernel_forest", "kernel_bagging", "kernel_adaboost",
         "kernel_subspace" and "kernel_only" (kernel features for ensembles of trees).
     **settings
         Parameters to change or to add, such as `random_state` or `n_jobs`.

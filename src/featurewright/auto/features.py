@@ -100,8 +100,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     result is clearly better than the original columns on held-out rows, it is fitted again on all
     rows; if not, only the original columns are kept.
 
-    What is tried depends only on the effort, the other settings and the shape of the table. The
-    same seed gives the same result on any machine, idle or busy, for any `n_jobs`.
+    The effort, the other settings and the shape of the table alone decide what is tried. The same
+    seed gives the same result on any machine, idle or busy, for any `n_jobs`.
 
     Tables may hold numbers, booleans, strings and categories, dates, times and durations, free
     text, and missing values. Columns that are constant, empty or look like identifiers are left
@@ -236,7 +236,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     report_ : InlineReport
         The whole report, which notebooks show at the end of a cell (`report` extra).
     profile_ : dict
-        The first columns of the output beside the target, those of paths left out.
+        Describes the first columns of the output and their relation to the target, without columns
+        of paths.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of str

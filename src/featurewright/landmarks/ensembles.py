@@ -437,7 +437,7 @@ those of Weka's J48 without pruning, whose rules on both sides of a cut are `min
     ),
 )
 class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
-    """An ensemble whose members see similarities to landmarks beside the columns.
+    """An ensemble whose members see similarities to landmarks in addition to the columns.
 
     Each run draws landmarks of its own from the training rows, puts the similarities to them beside
     the columns, and trains on the result; the probabilities of all runs are averaged.
@@ -618,7 +618,7 @@ the defaults.
     ),
 )
 class KernelFeatureEnsembleRegressor(RegressorMixin, KernelFeatureEnsemble):
-    """An ensemble for numbers whose members see similarities to landmarks beside the columns.
+    """A regression ensemble whose members see similarities to landmarks as well as the columns.
 
     Each run draws landmarks of its own from the training rows, puts the similarities to them beside
     the columns, and trains on the result; the predictions of all runs are averaged.
