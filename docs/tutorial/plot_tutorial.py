@@ -3,8 +3,8 @@ Ten-minute tutorial
 ===================
 
 You have a table and a column to predict. In ten minutes you will find formulas that make a model
-better, see how sure that is, keep only a few of them, use them in a pipeline, and take them to a
-database.
+better, see how reliable the gain is, keep only a few formulas, use them in a pipeline, and export
+them to a database.
 
 The table comes with the package: 1,503 measurements of the noise of an airfoil in a wind tunnel.
 The target is the sound pressure in decibels.
@@ -22,9 +22,9 @@ X_train.head()
 # Search
 # ------
 # :class:`~featurewright.AutoFeatures` tries several methods inside the folds of a
-# cross-validation and keeps what makes a model better on rows it has not seen.
+# cross-validation and keeps the columns that make a model better on rows it has not seen.
 # ``methods="readable"`` allows formulas only, and ``effort="quick"`` takes seconds. The model is a
-# linear one by default; ``estimator=`` takes any other.
+# linear one by default; ``estimator=`` takes any other model.
 
 from featurewright import AutoFeatures
 
@@ -38,13 +38,12 @@ print(auto.summary())
 auto
 
 # %%
-# The first sentence is the verdict. Had nothing helped, it would tell you to keep the original
-# columns.
+# The first sentence is the verdict. If nothing had helped, it would say: keep the original columns.
 #
 # Check it on rows that were put aside
 # ------------------------------------
-# ``auto`` predicts with the model that the features were found for. The same model on the original
-# columns is the honest comparison:
+# ``auto`` predicts with the model that the features were found for. For a fair comparison, fit the
+# same model on the original columns:
 
 from sklearn.base import clone
 
@@ -91,9 +90,9 @@ print(f"nearest neighbours, with formulas:    R² {after:.3f}")
 # %%
 # In a cross-validation, put the search itself into the pipeline:
 # ``make_pipeline(AutoFeatures(...), StandardScaler(), KNeighborsRegressor())``. Then no held-out
-# row has a say in the formulas of its fold.
+# row influences the formulas of its fold.
 #
-# Take them with you
+# Use them elsewhere
 # ------------------
 # The whole model as one SQL query, features and prediction:
 
@@ -102,7 +101,7 @@ from featurewright.export import to_sql
 print(to_sql(auto.limit(1), "wind_tunnel", "duckdb", output="predict", pretty=True)[:600], "...")
 
 # %%
-# As a file without pickle, for another process:
+# The fitted model as a file without pickle, for another process:
 
 import tempfile
 from pathlib import Path
@@ -119,7 +118,7 @@ with tempfile.TemporaryDirectory() as folder:
     )
 
 # %%
-# As a page that anyone can open, with the verdict, the formulas and their distributions:
+# The search as a page that anyone can open, with the verdict, the formulas and their distributions:
 
 from featurewright.report import write_report
 

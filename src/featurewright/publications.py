@@ -178,9 +178,9 @@ def published(name: str, **settings: Any) -> Any:
 
     Notes
     -----
-    The defaults of the classes are what serves most users best today. They differ from the
-    publications in sizes, in what is scored on samples of rows first, and where we have measured
-    something better; `get_params` of both shows how.
+    The defaults of the classes are chosen to serve most users best. They differ from the
+    publications in sizes, in what is first scored on samples of rows, and where we have measured
+    something better; compare `get_params` of both.
 
     References
     ----------

@@ -2,8 +2,8 @@
 AutoFeatures end to end
 =======================
 
-A table with numbers, a category, dates and missing values goes in as it is. A verdict, formulas and
-predictions come out.
+The input is a raw table with numbers, a category, dates and missing values. The results are a
+verdict, formulas and predictions.
 """
 
 import numpy as np

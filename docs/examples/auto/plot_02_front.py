@@ -2,8 +2,8 @@
 Accuracy against the number of formulas
 =======================================
 
-Ten formulas can be explained, a hundred cannot. The front tells what each number of formulas is
-worth on held-out rows, and ``limit`` takes any point of it without a new search.
+Ten formulas can be explained; a hundred cannot. The front shows the score of each number of
+formulas on held-out rows, and ``limit`` takes any point of the front without a new search.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +25,8 @@ for ax, (name, load) in zip(
 plt.show()
 
 # %%
-# On the airfoil table every further formula helps. On the diabetes table the original columns say
-# all there is, and the search keeps nothing:
+# On the airfoil table every further formula helps. On the diabetes table formulas add nothing to
+# the original columns, and the search keeps none:
 
 print(auto.summary().splitlines()[0])
 print("method kept:", auto.best_method_)

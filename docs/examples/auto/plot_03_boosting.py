@@ -2,8 +2,8 @@
 Features for gradient boosting
 ==============================
 
-Boosted trees find thresholds by themselves, but a ratio costs them many splits. Tell the search
-that the features are for boosting; it keeps them only where boosting gains.
+Boosted trees find thresholds by themselves, but need many splits to approximate a ratio. Tell the
+search that the features are for boosting; it keeps them only if they make boosting better.
 """
 
 from sklearn.ensemble import HistGradientBoostingRegressor

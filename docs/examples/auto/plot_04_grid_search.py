@@ -2,7 +2,8 @@
 A pipeline tuned with GridSearchCV
 ==================================
 
-Every estimator here follows scikit-learn, so the number of features is a parameter like any other.
+Every estimator of this library follows scikit-learn's API, so the number of features is a parameter
+like any other.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +32,7 @@ print(search.best_params_)
 print("held out:", search.score(X[400:], y[400:]))
 
 # %%
-# All of it is fitted inside the folds: no held-out row has a say in the formulas.
+# Everything is fitted inside the folds: no held-out row influences the formulas.
 
 scores = search.cv_results_["mean_test_score"].reshape(3, 3)
 figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")

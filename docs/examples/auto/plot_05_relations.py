@@ -26,7 +26,7 @@ orders.head(3)
 
 # %%
 # The target: who spends more than 30 on the web in the two months *after* the first of May. It
-# depends on a habit that shows in the orders before.
+# depends on a habit that can be seen in the earlier orders.
 
 habit = rng.choice([0.2, 3.0], 400)
 orders = orders.with_columns(
@@ -48,7 +48,7 @@ for feature in features.features_:
     print(feature)
 
 # %%
-# The best one separates customers that the fit has not seen:
+# The best feature separates customers that the fit has not seen:
 
 import matplotlib.pyplot as plt
 

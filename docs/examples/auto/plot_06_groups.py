@@ -2,8 +2,9 @@
 Rows that come in groups
 ========================
 
-Where a patient has several rows and the model is for new patients, shuffled folds are too kind:
-rows of the same patient are on both sides. Pass ``groups`` and a group is never split across folds.
+If a patient has several rows and the model is for new patients, scores of shuffled folds are too
+high: rows of the same patient are in training and in test rows. Pass ``groups``, and a group is
+never split across folds.
 """
 
 import matplotlib.pyplot as plt
@@ -35,7 +36,8 @@ for name, groups in {"shuffled folds": None, "whole patients held out": patient[
     print(f"{name}: promised R² {results[name][0]:.2f}, for new patients {results[name][1]:.2f}")
 
 # %%
-# The first search promises what new patients do not keep; the second one says what to expect.
+# The first search shows a gain that new patients do not confirm; the second one shows what to
+# expect.
 
 figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 positions = np.arange(2)

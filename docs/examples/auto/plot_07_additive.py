@@ -3,7 +3,7 @@ A model that fits on a slide
 ============================
 
 ``to_additive`` turns a search into a short sum of columns, formulas, bends and steps that predicts
-by itself. One curve for each term shows all that the model does.
+by itself. One curve for each term shows everything that the model does.
 """
 
 import matplotlib.pyplot as plt

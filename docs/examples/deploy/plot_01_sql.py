@@ -20,7 +20,7 @@ for feature in auto.features_:
     print(feature.name)
 
 # %%
-# ``key`` is carried along, since the rows of a query have no order.
+# The query also returns the column that ``key`` names, since rows of a query have no order.
 
 wind_tunnel = X.assign(id=np.arange(len(X)))
 query = to_sql(auto, "wind_tunnel", "duckdb", key="id", output="predict")

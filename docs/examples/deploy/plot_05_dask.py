@@ -2,8 +2,9 @@
 A fit on a cluster, a table in parts
 ====================================
 
-The active joblib backend decides where a fit runs, and Dask's tables go in where tables of pandas
-do. Here the cluster is a worker in this process; ``Client("tcp://scheduler:8786")`` is a real one.
+The active joblib backend decides where a fit runs, and Dask tables are accepted wherever pandas
+tables are. Here the cluster is a single worker in this process;
+``Client("tcp://scheduler:8786")`` connects to a real one.
 """
 
 import dask.dataframe as dd
@@ -23,7 +24,7 @@ X, y = rows.drop(columns="price"), rows["price"]
 client = Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None)
 
 # %%
-# A search sends its methods on each fold to the workers, and finds what it finds here.
+# A search sends its methods on each fold to the workers; the result is that of a local search.
 search = AutoFeatures(effort="quick", methods="readable", random_state=0)
 with joblib.parallel_config("dask"):
     there = search.fit(X, y).predict(X)
@@ -32,7 +33,7 @@ print("the same predictions:", np.array_equal(there, here))
 
 # %%
 # A table in parts, such as ``dd.read_parquet("s3://bucket/table/")``: the search sees a sample, and
-# is scored on parts that it has not seen. What it computes is lazy; ``to_parquet`` writes it.
+# is scored on parts that it has not seen. Its results are lazy; ``to_parquet`` writes them.
 parts = dd.from_pandas(rows, npartitions=8)
 search.fit(parts.drop(columns="price"), parts["price"])
 print(search.drawn_)

@@ -2,9 +2,9 @@
 Trees that construct: error by search budget
 ============================================
 
-At every node ``budget`` formulas are drawn and scored. The publication's curves show how much that
-buys: here Extra-Trees and a single tree on ringnorm, two classes with the same centre and different
-spread.
+At every node ``budget`` formulas are drawn and scored. The publication's curves show how the error
+falls with the budget: here for Extra-Trees and a single tree on ringnorm, two classes with the same
+centre and different spread.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Trees that construct: which columns belong together
 ===================================================
 
 ``interactions_`` lists the pairs of columns that formulas join, with their share of the gain of all
-splits. Here the target depends on a product, a difference and one column alone.
+splits. Here the target depends on a product, a difference and a single column.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Forest paths: projections
 =========================
 
 The same rows in two dimensions, by their columns and by the paths they take through a forest. Only
-rows that the forest has not seen are shown: those it grew on come apart too well.
+rows that the forest has not seen are shown: its training rows look better separated than they are.
 """
 
 import matplotlib.pyplot as plt

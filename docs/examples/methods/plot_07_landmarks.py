@@ -2,8 +2,8 @@
 Kernel features: slanted and round boundaries
 =============================================
 
-Similarity to a few training rows is a column too. Trees that see such columns (Ahmad, 2014) cut
-across the axes: the publication's figure is the unit square.
+Similarities to a few training rows can be columns too. With such columns (Ahmad, 2014), the
+boundaries of trees need not be parallel to the axes: the publication shows this on the unit square.
 """
 
 import matplotlib.pyplot as plt

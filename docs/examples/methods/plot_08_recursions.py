@@ -3,8 +3,8 @@ Recursive selection: log loss by recursion
 ==========================================
 
 Recursive selective transformation (Zhao and Guan, 2017) keeps, for each class, the columns that a
-linear model weighs most, again and again. The figure shows what every recursion costs or gains on
-held-out rows and how many columns are left.
+linear model weighs most, and repeats this on the result. The figure shows what every recursion
+costs or gains on held-out rows and how many columns are left.
 """
 
 import matplotlib.pyplot as plt

@@ -25,13 +25,13 @@ class FrontDisplay:
     n_formulas : ndarray of shape (n_points,)
         Numbers of formulas, 1 or more.
     scores : ndarray of shape (n_points,)
-        Mean held-out score with as many formulas.
+        Mean held-out score for each number of formulas.
     errors : ndarray of shape (n_points,)
         Standard errors of the scores.
     baseline : float
         Mean held-out score of the original columns alone.
     chosen : int or None, default=None
-        The number of formulas that was chosen; None where something else was.
+        The number of formulas that was chosen; None if the choice was something else.
     score_name : str, default="score"
         What is measured.
 

@@ -137,18 +137,19 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         a Brier score.
     cv : int, splitter, iterable or None, default=None
         Folds; None makes three for a quick search and five for others. A number makes shuffled
-        folds that keep the shares of the classes, and groups whole if `groups` are given; with up
-        to 3,000 rows, or with links, the best few choices are then tried on further folds.
+        folds that keep the shares of the classes, and that keep groups whole if `groups` are given;
+        with up to 3,000 rows, or with links, the best few choices are then tried on further folds.
     links : list of Link, default=()
         Rows of other tables, earlier rows or groups of rows that explain the rows of the table.
         Features over them are searched in the training rows of each fold, are operands of all
-        methods, and count as formulas. The table is searched without them too, and links are used
+        methods, and count as formulas. The table is also searched without links, and links are used
         only if the result is better. Numeric keys of other tables or of a history are not used as
         columns.
     as_of : str or None, default=None
         The column of the table with the time at which each row is predicted. Needed if a linked
         table has times. Unless `cv` is a splitter of your own, folds are then tested on later rows
-        than they learn from. Parts of it that recur are columns: month, day, weekday, hour.
+        than they learn from. The recurring parts of this time become columns: month, day, weekday,
+        hour.
     store_links : bool, default=False
         Whether model files hold the linked rows of the fit. Without them, a model from a file needs
         the tables: ``predict(X, links={"orders": orders})``.
@@ -173,13 +174,13 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     Attributes
     ----------
     task_ : {"classification", "regression", "multilabel"}
-        What the target was taken for.
+        What the target was read as.
     classes_ : ndarray or list of ndarray
         The classes, where there are any.
     results_ : list of dict
         Every method tried, the original columns first: scores and gains by fold, time, number of
         constructed columns, status, and the reason where it was not finished, as text and as a
-        code. These are the gains of the best columns of each method: see `gain_`.
+        code. The gains are those of the best columns of each method; see `gain_`.
     best_method_ : str
         What was kept; "original" keeps the original columns only.
     features_ : list of Feature
@@ -195,10 +196,10 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         The formulas of all methods in one order, of which `limit` takes the first; None where no
         method gives formulas.
     path_stability_ : ndarray
-        The same share for each of those.
+        The same share for each formula of `path_`.
     terms_ : list of dict
-        Where the model is linear, what it adds up: formula, shape ("line", "bend", "step", or the
-        kind of an original column), threshold, and a coefficient for each score.
+        If the model is linear, the terms that it adds up: formula, shape ("line", "bend", "step",
+        or the kind of an original column), threshold, and a coefficient for each score.
     later_folds_ : bool
         Whether every fold was scored on rows later than those it learned from.
     stopped_by_time_ : bool
@@ -206,17 +207,18 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     baseline_score_, score_ : float
         Mean held-out score with the original columns, and with what was kept.
     gain_, gain_std_ : float
-        Their difference and its standard error, corrected for folds whose training rows overlap.
+        Difference of these two scores and its standard error, corrected for folds whose training
+        rows overlap.
     gain_per_fold_ : ndarray
-        The gain in each fold of what the other folds would have chosen, so it has no bias from
-        choosing. If the best few choices were tried on further folds, it has only those folds.
+        For each fold, the gain of what the other folds would have chosen, so that choosing causes
+        no bias. If the best few choices were tried on further folds, only those folds are included.
     scoring_ : str
         Name of the scorer.
     left_out_ : dict
         Columns that are not used, and why.
     estimator_scores_ : list of dict
         Held-out scores before and after, by fold, of the estimator and, on tables that are not
-        too large, of the standard ones; a quick search leaves these out.
+        too large, of the standard estimators; a quick search leaves the standard estimators out.
     columns_ : tuple of OutputColumn
         What `transform` gives.
     feature_mapping_ : dict of str to str
@@ -224,9 +226,9 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     reader_ : TableReader
         How a raw table becomes the table that features are made from.
     linked_ : LinkedColumns or None
-        What computes the features over links that formulas use; None where none does.
+        Computes the features over links that formulas use; None if no formula uses any.
     originals_ : Originals
-        How that table becomes the original columns of the output.
+        How the table that `reader_` returns becomes the original columns of the output.
     parts_ : list of Part
         The constructed columns, by method.
     model_ : estimator

@@ -37,7 +37,7 @@ def find_sums(rows: EncodedTable, target: Matrix, max_terms: int = MAX_TERMS) ->
 
     The column that explains most of what is left over joins the sum, and the weights are those of
     least squares, in units of the strongest column and rounded. Of two classes, one has sums; where
-    there are no more, further sums are for what the first leaves over.
+    there are no more, further sums explain the residuals of the first.
 
     Parameters
     ----------

@@ -36,9 +36,9 @@ def _version(value: bool) -> None:
 
 
 @app.callback(
-    help="Construct features for a table under supervision.\n\nGive it a table and a target; it "
-    "finds formulas that make a model better on rows it has not seen, proves it, and hands over "
-    "the columns, the model, SQL and a report."
+    help="Find new columns of a table that help to predict one of its columns.\n\nGive it a table "
+    "and a target: it finds formulas that make a model better on held-out rows, shows how much, "
+    "and writes the columns, the model, SQL and a report."
 )
 def start(
     version: Annotated[

@@ -102,17 +102,17 @@ class BoostedTrees(ConstructiveLearner):
         "n_estimators": Parameter(
             'int or "auto"',
             """
-            Most rounds. "auto" is 300 for fewer than 10,000 rows of classes, 600 of numbers, and
-            100 for more and for "adaboost_mh". With the log loss a round grows one tree for each of
-            three or more classes.
+            Largest number of rounds. With fewer than 10,000 rows, "auto" is 300 for classes and 600
+            for numbers; with more rows, and for "adaboost_mh", it is 100. With the log loss a round
+            grows one tree for each of three or more classes.
             """,
             whole_or_auto(1),
         ),
         "learning_rate": Parameter(
             "float",
             """
-            Factor of what each tree adds: 15 divided by the number of rounds, at most 0.1, by
-            default; 1 for "adaboost_mh".
+            Factor by which the contribution of each tree is multiplied: by default 15 divided by
+            the number of rounds, at most 0.1; 1 for "adaboost_mh".
             """,
             optional(real(above=0.0)),
         ),
@@ -151,7 +151,7 @@ class BoostedTrees(ConstructiveLearner):
         "min_samples_leaf": Parameter(
             "int or float",
             """
-            Rows, or share of rows, on each side of a split: 20 by default, 5 for numbers of fewer
+            Rows, or share of rows, on each side of a split: 20 by default, 5 for numbers with fewer
             than 10,000 rows, 1 for "adaboost_mh".
             """,
             optional(rows(1)),
@@ -167,12 +167,12 @@ class BoostedTrees(ConstructiveLearner):
         "f_to_enter": Parameter(
             "float",
             """
-            F statistic that a split needs: its gain, divided by what a test that says nothing would
-            gain on average, the mean square of the node's residuals. Rounds end when no first node
-            is split. By default a gain pays for the choice among a node's candidates: the logarithm
-            of their number, times 1.8 for classes and 0.35 for numbers where rows are very few. It
-            falls in a straight line to 0 at 10,000 rows: all splits are made that gain anything.
-            Not for "adaboost_mh".
+            F statistic that a split needs: its gain divided by the average gain of a useless test,
+            which is the mean square of the node's residuals. Rounds end when no root is split. The
+            default accounts for the choice among a node's candidates: it is the logarithm of their
+            number, times 1.8 for classes and 0.35 for numbers if there are very few rows. It falls
+            linearly to 0 at 10,000 rows; from there on, all splits with a gain are made. Not for
+            "adaboost_mh".
             """,
             optional(real(least=0.0)),
         ),
@@ -188,8 +188,8 @@ class BoostedTrees(ConstructiveLearner):
             'bool or "auto"',
             """
             Whether to hold rows out and stop when their loss no longer drops. "auto" does so from
-            10,000 rows on, but never with "adaboost_mh", whose errors go on dropping long after
-            its loss on held-out rows has begun to rise.
+            10,000 rows on, but never with "adaboost_mh", whose error keeps dropping long after its
+            loss on held-out rows has begun to rise.
             """,
             choice(True, False, "auto"),
         ),
@@ -432,7 +432,7 @@ class BoostedTrees(ConstructiveLearner):
 `featurewright.published("monte_carlo_stumps")` and `published("monte_carlo_boosting")` have the
 settings of the publication: AdaBoost.MH (`loss="adaboost_mh"`) with 1,000 stumps or trees of depth
 3, ten candidates for each column, all of them scored on all rows of their node (`halving=None`),
-and no column beside them. The log loss, which is the default, and its limits are not of the
+and no raw columns besides. The log loss, which is the default, and its limits are not from the
 publication.
 """,
     ),
@@ -651,7 +651,7 @@ class ConstructiveBoostingClassifier(ClassifierMixin, BoostedTrees):
     publication=cited(
         "monte_carlo",
         """
-The publication has classes alone, and boosts by AdaBoost.MH.
+The publication treats only classes, and boosts by AdaBoost.MH.
 """,
     ),
 )

@@ -35,9 +35,9 @@ class SingleTree(GrownEnsemble):
         "monte_carlo",
         """
 `featurewright.published("monte_carlo_tree")` has the settings of the publication. They are the
-defaults but for `halving=None`: all candidates are scored on all rows of their node. What is left:
-nodes of more than 32 rows compare candidates by the boundaries of at most 128 bins and refine the
-threshold of the best one, where the publication tries all thresholds.
+defaults except for `halving=None`: all candidates are scored on all rows of their node. Remaining
+difference: nodes of more than 32 rows compare candidates by the boundaries of at most 128 bins and
+refine the threshold of the best one, whereas the publication tries all thresholds.
 """,
     ),
 )
@@ -102,8 +102,8 @@ class ConstructiveTreeClassifier(GrownClassifier, SingleTree):
     publication=cited(
         "monte_carlo",
         """
-The publication has classes alone. `halving=None` is the setting of its trees that differs from the
-defaults.
+The publication treats only classes. `halving=None` is the setting of its trees that differs from
+the defaults.
 """,
     ),
 )
@@ -268,9 +268,9 @@ class RandomThresholds(IndependentTrees):
         "monte_carlo",
         """
 `featurewright.published("monte_carlo_forest")` has the settings of the publication: 1,000 trees,
-and all candidates scored on all rows of their node (`halving=None`). What is left: nodes compare
-candidates by the thresholds of eight rows and refine that of the best one, where the publication
-tries all thresholds.
+and all candidates scored on all rows of their node (`halving=None`). Remaining difference: nodes
+compare candidates by the thresholds of eight rows and refine the threshold of the best one, whereas
+the publication tries all thresholds.
 """,
     ),
 )
@@ -307,13 +307,13 @@ class ConstructiveForestClassifier(ForestClassifier):
     publication=cited(
         "monte_carlo",
         """
-The publication has classes alone. `n_estimators=1000` and `halving=None` are the settings of its
+The publication treats only classes. `n_estimators=1000` and `halving=None` are the settings of its
 forests that differ from the defaults.
 """,
     ),
 )
 class ConstructiveForestRegressor(ForestRegressor):
-    """A random forest for numbers whose nodes test expressions searched on their own rows.
+    """A random forest for regression, whose nodes test expressions searched on their own rows.
 
     Parameters
     ----------
@@ -378,13 +378,13 @@ class ConstructiveExtraTreesClassifier(RandomThresholds, ForestClassifier):
     publication=cited(
         "monte_carlo",
         """
-The publication has classes alone. `n_estimators=1000` and `halving=None` are the settings of its
+The publication treats only classes. `n_estimators=1000` and `halving=None` are the settings of its
 Extra-Trees that differ from the defaults.
 """,
     ),
 )
 class ConstructiveExtraTreesRegressor(RandomThresholds, ForestRegressor):
-    """Extra-Trees for numbers whose nodes test expressions at one random threshold each.
+    """Extra-Trees regression whose nodes test expressions at one random threshold each.
 
     Parameters
     ----------

@@ -101,16 +101,16 @@ MIN_SIDE_SHARE = Parameter(
     "float",
     """
     Share of a node's weight, divided by the number of classes, that each side of a split needs, up
-    to 25 rows. C4.5 has 0.1.
+    to 25 rows. C4.5 uses 0.1.
     """,
     within("[0, 0.5]"),
 )
 CUT_COST = Parameter(
     "bool",
     """
-    Whether a threshold costs what it takes to name it, as in C4.5: the binary logarithm of the
-    number of thresholds that are compared is subtracted from the gain in bits, and a split without
-    gain left is not made. For one column of classes and `criterion="entropy"`.
+    Whether naming a threshold has a cost, as in C4.5: the binary logarithm of the number of
+    thresholds that are compared is subtracted from the gain in bits, and a split whose gain is used
+    up is not made. For one column of classes and `criterion="entropy"`.
     """,
     flag,
 )
@@ -130,8 +130,8 @@ OPERATORS = Parameter(
 MAX_FEATURES = Parameter(
     'int, float, {"sqrt", "log2", "all"} or None',
     """
-    Raw columns that a node tries besides expressions. None stands for none with a search, and for
-    the usual number of the plain learner without.
+    Raw columns that a node tries besides expressions. With a search, None means no raw columns;
+    without one, it means the usual number of the plain learner.
     """,
     check_columns,
 )
@@ -224,7 +224,7 @@ OUTPUT = {
 }
 MAX_TIME = Parameter(
     "float",
-    "Seconds after which growing stops; what was grown by then is the result.",
+    "Seconds after which growing stops; the trees grown by then are the result.",
     optional(real(above=0.0)),
 )
 RANDOM_STATE = Parameter(

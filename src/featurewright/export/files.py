@@ -152,8 +152,8 @@ def load(
         Where from.
     trusted : sequence of str, default=()
         Names of types outside of scikit-learn that estimators inside the model may have, such as
-        ``"lightgbm.sklearn.LGBMClassifier"``. The error names those that are missing. Name none
-        that you would not import.
+        ``"lightgbm.sklearn.LGBMClassifier"``. The error names those that are missing. Do not name a
+        type that you would not import.
     max_bytes : int, default=2**32
         Most bytes that the file may unpack to.
 

@@ -20,7 +20,7 @@ class Feature:
     expression : Expression
         How to compute it.
     gain : float
-        Its gain as the model that found it measures it, such as a share of the gain of all splits.
+        Its gain, as measured by the model that found it, such as a share of the gain of all splits.
     count : int
         Number of nodes that use it.
 

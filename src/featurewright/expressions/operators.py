@@ -93,7 +93,7 @@ class Operator:
     Parameters
     ----------
     name : str
-        How expressions call it; not the name of a built-in operator.
+        The name in expressions; it must not be the name of a built-in operator.
     inputs : tuple of Domain
         One to eight of ``Real``, ``Boolean``, ``Category``. A Boolean may be given for a Real.
     output : Domain
@@ -109,9 +109,9 @@ class Operator:
     latex : str, optional
         Template with ``#1``, ``#2``, ... in the place of the operands.
     levels : tuple of str, optional
-        Labels of a Category that the function returns the codes of: 0 is the first label; any
-        other number is a missing value. Expressions use it by tests for one level, which are
-        called ``name_is_label``.
+        Labels of a Category, whose codes the function returns: 0 is the first label; a number that
+        is no code is a missing value. Expressions use such an operator through tests for one level,
+        which are called ``name_is_label``.
 
     Attributes
     ----------

@@ -279,17 +279,17 @@ class _Best:
     publication=cited(
         "fctree",
         """
-This is the exhaustive method beside feature construction trees in their publication, called TFC
-there. `featurewright.published("tfc")` has its settings, which are the defaults.
+This is the exhaustive method, called TFC, to which the publication compares feature construction
+trees. `featurewright.published("tfc")` has its settings, which are the defaults.
 """,
     ),
 )
 class BatchConstructor(ConstructiveLearner):
     """Apply every operator to every choice of columns, and keep what separates all rows best.
 
-    With operators of two operands the number of candidates grows with the square of the number of
-    columns, with three with its cube. They are scored a block at a time, and only the best are kept
-    in memory. `FCTreeClassifier` looks at far fewer.
+    The number of candidates grows with the square of the number of columns if operators have two
+    operands, and with the cube if they have three. Candidates are scored a block at a time, and
+    only the best are kept in memory. `FCTreeClassifier` looks at far fewer.
 
     Parameters
     ----------
@@ -298,9 +298,9 @@ class BatchConstructor(ConstructiveLearner):
     Attributes
     ----------
     features_ : tuple of Feature
-        The kept features, best first. `gain` is that of the best split of all rows: in bits per
-        row with "entropy", a share of the sum of squares for numbers. It is not a share of the
-        gain of all splits, as that of trees is.
+        The kept features, best first. `gain` is the gain of the best split of all rows: in bits per
+        row with "entropy", a share of the sum of squares for numbers. It is not a share of the gain
+        of all splits, as it is for trees.
     n_candidates_ : int
         Features that were scored.
     n_features_in_ : int
@@ -329,9 +329,10 @@ class BatchConstructor(ConstructiveLearner):
             OPERATORS,
             """
             What features are constructed with. By default sqrt, square, add, sub, mul and gaussian,
-            and "is" tests where the table has categories. The operands of a feature differ.
-            Exchanged operands are left out where they tell nothing new, and operators without
-            columns of their kind; where that leaves none of those named, they are refused.
+            and "is" tests where the table has categories. The operands of a feature differ from
+            each other. Operands in exchanged order are left out if they tell nothing new, and so
+            are operators without columns of their kind; if that leaves none of the named operators,
+            an error says so.
             """,
         ),
         "criterion": any_criterion(
@@ -340,8 +341,8 @@ class BatchConstructor(ConstructiveLearner):
         "n_features_out": Parameter(
             "int",
             """
-            Features to keep; as many as there are columns by default. Only those that gain
-            something: where none does, as with a constant target, `transform` returns the original
+            Features to keep; as many as there are columns by default. Only features with a gain are
+            kept: if there are none, as with a constant target, `transform` returns the original
             columns.
             """,
             optional(whole(1)),
@@ -349,8 +350,8 @@ class BatchConstructor(ConstructiveLearner):
         "max_correlation": Parameter(
             "float",
             """
-            Skip a feature whose absolute correlation with a better one is larger than this. Among
-            the best ten times as many features as are kept.
+            Skip a feature whose absolute correlation with a better one is larger than this. Only
+            the best features, ten times as many as are kept, are compared.
             """,
             optional(within("(0, 1]")),
         ),
@@ -364,7 +365,7 @@ class BatchConstructor(ConstructiveLearner):
         ),
         "random_state": worded(
             RANDOM_STATE,
-            "Seed; only categories of more than a hundred levels leave something to chance.",
+            "Seed. It matters only for categories of more than a hundred levels.",
         ),
     }
 

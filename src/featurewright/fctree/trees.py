@@ -103,28 +103,28 @@ class FCTree(GrownEnsemble):
             """
             What features are constructed with, by name or as `Operator`. By default sqrt, square,
             add, sub, mul and gaussian. Operators that find no columns of their kind are left out;
-            where that leaves none of those named, they are refused. None at all, `[]`, makes the
-            plain tree, in which a path may test a column again (see `reuse_columns`).
+            if that leaves none of the named operators, an error says so. The empty list, `[]`,
+            makes the plain tree, in which a path may test a column again (see `reuse_columns`).
             """,
         ),
         "weighting": Parameter(
             "bool",
             """
             Whether nodes change the weights by which operators are drawn below them: those that
-            gained more at a node are drawn more often in its subtree. Without it all are drawn
-            alike.
+            gained more at a node are drawn more often in its subtree. If False, all operators are
+            drawn with the same weight.
             """,
             flag,
         ),
         "weighting_strength": Parameter(
             "float",
             """
-            How much they do. The weight of an operator is multiplied by exp(strength * z), where z
-            is the mean gain of its features at the node, as far as it is above that of chance (a
-            feature's gain less log2(n - 1) bits for all n rows, at least 0), standardised over the
-            operators drawn there; one that was not drawn counts as average, z = 0. Then weights are
-            normalised, and a tenth of them is shared equally, so that every operator comes up
-            again.
+            How strongly nodes change the weights. The weight of an operator is multiplied by
+            exp(strength * z), where z is the mean gain of its features at the node, as far as it is
+            above that of chance (a feature's gain less log2(n - 1) bits for all n rows, at least
+            0), standardised over the operators drawn there; an operator that was not drawn counts
+            as average, z = 0. Then weights are normalised, and a tenth of them is shared equally,
+            so that every operator comes up again.
             """,
             real(least=0.0),
         ),
@@ -140,9 +140,9 @@ class FCTree(GrownEnsemble):
         "max_order": Parameter(
             "int",
             """
-            Operators on top of one another: with 2 or more, operands may be features that were
-            chosen further up on the path. Expressions hold up to 127 symbols, which allows 6 with
-            operators of two operands, 4 with three and 126 with one.
+            How deep operators may be nested: with 2 or more, operands may be features that were
+            chosen further up on the path. Expressions hold up to 127 symbols, which allows an order
+            of 6 with operators of two operands, of 4 with three and of 126 with one.
             """,
             whole(1, most=MAX_ORDER),
         ),
@@ -151,7 +151,7 @@ class FCTree(GrownEnsemble):
             "int",
             """
             Features that `transform` computes, the best ones; all by default, which is as many as
-            the trees have distinct tests. With `include_original` constructed ones alone are
+            the trees have distinct tests. With `include_original`, only constructed features are
             counted.
             """,
             optional(whole(1)),
@@ -159,15 +159,15 @@ class FCTree(GrownEnsemble):
         "include_original": worded(
             OUTPUT["include_original"],
             """
-            Whether `transform` returns all original columns, before the constructed ones. Without,
+            Whether `transform` returns all original columns, before the constructed ones. If False,
             it returns what nodes test: constructed features and the columns that were chosen.
             """,
         ),
         "max_time": worded(
             MAX_TIME,
             """
-            Seconds after which growing stops; what was grown by then is the result, with a warning
-            where that is not even a first split.
+            Seconds after which growing stops; the trees grown by then are the result, with a
+            warning if there is not even a first split.
             """,
         ),
     }
@@ -288,9 +288,9 @@ class FCTree(GrownEnsemble):
 `featurewright.published("fctree")` has the settings of the publication: as many constructed
 features at a node as there are columns (`n_constructed="1n"`), and no column tested twice on a path
 (`reuse_columns=False`, which is the default where features are constructed).
-`published("fctree_unweighted")` is the same without weights. What is left: the form of the weights
-is ours. It has the properties that the publication states: operators that built more informative
-features at a node are drawn more often below it.
+`published("fctree_unweighted")` is the same without weights. Remaining difference: the formula of
+the weights is ours. It has the properties that the publication states: operators that built more
+informative features at a node are drawn more often below it.
 """,
     ),
 )
@@ -299,11 +299,11 @@ class FCTreeClassifier(GrownClassifier, FCTree):
 
     Each node tests the best of the original columns and of a number of features, each made by one
     operator from random columns. Operators are drawn by weights: one that built more informative
-    features at a node is drawn more often below it. A column or feature is tested once on each
-    path.
+    features at a node is drawn more often below it. A column or feature is tested at most once on
+    each path.
 
-    The features that nodes test are the result as well: `transform` returns the original columns
-    and computes the constructed features, for another model.
+    The features that nodes test are also a result: `transform` returns the original columns and
+    computes the constructed features, for another model.
 
     Parameters
     ----------
@@ -369,7 +369,8 @@ class FCTreeClassifier(GrownClassifier, FCTree):
     publication=cited(
         "fctree",
         """
-The publication has two classes. `n_constructed="1n"` is the setting that differs from the defaults.
+The publication treats only two classes. `n_constructed="1n"` is the setting that differs from the
+defaults.
 """,
     ),
 )

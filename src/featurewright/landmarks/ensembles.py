@@ -83,10 +83,10 @@ width_ : float or None
 n_landmarks_ : int
     Landmarks of each run.
 feature_importances_ : ndarray of shape (n_features,)
-    Mean importance of each column over the runs, for members that tell it, as trees do. Together
-    with `kernel_importance_` they make up 1.
+    Mean importance of each column over the runs, for members that have importances, such as trees.
+    Together with `kernel_importance_`, the importances add up to 1.
 kernel_importance_ : float
-    What is left for the kernel features.
+    Share of the kernel features.
 oob_score_ : float
     Accuracy or R² of the predictions for rows that a tree did not see, with `oob_score`. The
     predictions themselves are in {oob}.
@@ -133,9 +133,9 @@ def _method_text(boosting: str) -> str:
     """Return the description of the methods, with boosting where there is one."""
     return f"""
 How members differ besides their landmarks. "kernel_only": each sees kernel features alone;
-"random_subspace": each sees a random half of the columns as well. With the others each run
-trains a whole ensemble beside all columns: "bagging", {boosting}"random_forest" (the
-default) or "constructive_forest" (`ConstructiveForest...`). An `estimator` without a method is
+"random_subspace": each sees a random half of the columns as well. With the other methods, each run
+trains a whole ensemble on all columns and the kernel features: "bagging", {boosting}"random_forest"
+(the default) or "constructive_forest" (`ConstructiveForest...`). An `estimator` without a method is
 trained once in each run.
 """
 
@@ -153,8 +153,9 @@ class KernelFeatureEnsemble(LandmarkParameters, BaseEstimator):
         "estimator": Parameter(
             "estimator",
             """
-            What members are copies of. By default our own trees, unpruned; another one is trained
-            on the points that the kernel sees: missing numbers filled in, a column for each label.
+            The estimator of which members are copies. By default unpruned trees of this library;
+            any other estimator is trained on the points that the kernel sees: missing numbers
+            filled in, a column for each label.
             """,
             check_estimator,
         ),
@@ -169,8 +170,9 @@ class KernelFeatureEnsemble(LandmarkParameters, BaseEstimator):
         "n_runs": Parameter(
             "int",
             """
-            Runs that share them, by default about the square root (14 runs of 14 members);
-            "kernel_only" and "random_subspace" have one member in each run.
+            Runs among which the members are divided; by default about the square root of
+            `n_estimators` (14 runs of 14 members); "kernel_only" and "random_subspace" have one
+            member in each run.
             """,
             optional(whole(1)),
         ),
@@ -179,7 +181,7 @@ class KernelFeatureEnsemble(LandmarkParameters, BaseEstimator):
             """
             Landmarks of each run; with 0 the ensemble is the plain one. "auto" chooses among 10, 50
             and 100 on held-out rows: small ensembles are trained on two thirds of the rows, 3000 at
-            most, and another number than 10 is taken where its squared error on the others is lower
+            most, and a number other than 10 is used if its squared error on the other rows is lower
             by more than a standard error.
             """,
             whole_or_auto(0),
@@ -427,18 +429,18 @@ def _warn_without_rows() -> None:
 `featurewright.published("kernel_forest")` has the settings of the publication, and so have
 "kernel_bagging", "kernel_adaboost", "kernel_subspace" and "kernel_only": 200 trees, in 14 runs of
 14 where each run is an ensemble, ten landmarks, the entropy, and columns as they are
-(`scale=False`). Kernel and width belong to the table: the publication takes `kernel="linear"` for
-straight boundaries, and Gaussian widths by set. What is left: its trees are those of Weka's J48
-without pruning, whose rules on both sides of a cut are `min_side_share=0.1` and `cut_cost=True`
-of `ConstructiveTreeClassifier`, to be passed as `estimator`.
+(`scale=False`). Kernel and width depend on the table: the publication uses `kernel="linear"` for
+straight boundaries, and a Gaussian width for each data set. Remaining difference: its trees are
+those of Weka's J48 without pruning, whose rules on both sides of a cut are `min_side_share=0.1` and
+`cut_cost=True` of `ConstructiveTreeClassifier`, to be passed as `estimator`.
 """,
     ),
 )
 class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
     """An ensemble whose members see similarities to landmarks beside the columns.
 
-    Each run draws landmarks of its own from the training rows, puts the similarities to them
-    beside the columns, and trains on that; the probabilities of all runs are averaged.
+    Each run draws landmarks of its own from the training rows, puts the similarities to them beside
+    the columns, and trains on the result; the probabilities of all runs are averaged.
 
     Parameters
     ----------
@@ -610,7 +612,7 @@ class KernelFeatureEnsembleClassifier(ClassifierMixin, KernelFeatureEnsemble):
     publication=cited(
         "landmarks",
         """
-The publication has classes alone. `scale=False` is the setting of its ensembles that differs from
+The publication treats only classes. `scale=False` is the setting of its ensembles that differs from
 the defaults.
 """,
     ),
@@ -618,8 +620,8 @@ the defaults.
 class KernelFeatureEnsembleRegressor(RegressorMixin, KernelFeatureEnsemble):
     """An ensemble for numbers whose members see similarities to landmarks beside the columns.
 
-    Each run draws landmarks of its own from the training rows, puts the similarities to them
-    beside the columns, and trains on that; the predictions of all runs are averaged.
+    Each run draws landmarks of its own from the training rows, puts the similarities to them beside
+    the columns, and trains on the result; the predictions of all runs are averaged.
 
     Parameters
     ----------

@@ -37,9 +37,9 @@ from featurewright.tables import (
 class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator):
     """Compute the similarities of each row to some rows of the training table.
 
-    Missing numbers are the column's median for the kernel; a column of labels counts as one column
-    of 0 and 1 for each label. Rows may be sparse; with a function as the kernel they may be objects
-    of any kind, and with `kernel="precomputed"` their similarities are given.
+    For the kernel, missing numbers are replaced by the column's median; a column of labels counts
+    as one column of 0 and 1 for each label. Rows may be sparse; with a function as the kernel they
+    may be objects of any kind, and with `kernel="precomputed"` their similarities are given.
 
     Parameters
     ----------
@@ -94,7 +94,8 @@ class LandmarkKernelFeatures(LandmarkParameters, TransformerMixin, BaseEstimator
             "bool",
             """
             Whether the original columns come first, missing values filled with their median and
-            labels as the number of their level. Objects and precomputed similarities have none.
+            labels as the number of their level. Objects and precomputed similarities have no
+            original columns.
             """,
             flag,
         ),

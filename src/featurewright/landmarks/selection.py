@@ -77,10 +77,10 @@ class LandmarkParameters(DeclaredParameters):
         "kernel": Parameter(
             "str or callable",
             """
-            "gaussian" is exp(-||x - z||² / width); "linear" is x'z + coef0; any other kernel of
-            `sklearn.metrics.pairwise.pairwise_kernels` has its name there. A function of two rows
-            that returns a finite number may be any similarity, positive definite or not; with one,
-            X may also be a list or an array of objects, such as strings or graphs. With
+            "gaussian" is exp(-||x - z||² / width); "linear" is x'z + coef0; other kernels have the
+            names that `sklearn.metrics.pairwise.pairwise_kernels` gives them. A function of two
+            rows that returns a finite number may be any similarity, positive definite or not; with
+            a function, X may also be a list or an array of objects, such as strings or graphs. With
             "precomputed" X holds the similarities of each row to all training rows, and landmarks
             are some of its columns.
             """,

@@ -94,9 +94,9 @@ def check_depth_weights(name: str, value: Any) -> None:
         "paths",
         """
 `featurewright.published("forest_paths")` has the settings of the publication: as many trees as the
-kernel needs (`n_estimators="auto"`), 50 more at a time until it changes by less than 0.01. What is
-left: the publication counts the root of a tree among the nodes of a path, as the default does, but
-its alignments with the target are closer to those of ``kernel(X, root=False)``.
+kernel needs (`n_estimators="auto"`), 50 more at a time until it changes by less than 0.01.
+Remaining difference: the publication counts the root of a tree among the nodes of a path, as the
+default does, but its alignments with the target are closer to those of ``kernel(X, root=False)``.
 """,
     ),
 )
@@ -104,15 +104,16 @@ class ForestPathEncoder(GrownEnsemble):
     """Encode rows by the nodes that they pass in the trees of a random forest.
 
     Every node of every tree is a column, and a row has a 1 at each node on its way from the root to
-    a leaf. The result is sparse, and made for the task: rows that the trees separate late, if at
-    all, have much in common. Linear models, nearest neighbours and support vector machines can work
-    with it directly, or with its kernel.
+    a leaf. The result is sparse and depends on the task: rows that the trees separate late, or not
+    at all, have many nodes in common. Linear models, nearest neighbours and support vector machines
+    can work with it directly, or with its kernel.
 
-    The target may be classes, several labels, numbers, several numbers, or missing altogether: then
-    trees group similar rows of the table itself.
+    The target may be classes, several labels, numbers or several numbers. Without a target, trees
+    group similar rows of the table itself.
 
-    The output is always sparse, so that `set_output` cannot make a data frame of it. For a dense
-    one take few columns (`n_hash`, or `encode="leaf"` with `max_leaf_nodes`) and ``.toarray()``.
+    The output is always sparse, so `set_output` cannot turn it into a data frame. For a dense
+    result, take few columns (`n_hash`, or `encode="leaf"` with `max_leaf_nodes`) and
+    ``.toarray()``.
 
     Rows whose tested value is missing do not count for a split and go to both children; where that
     would make more than three copies of each row in a tree, to one child drawn at random.
@@ -192,7 +193,8 @@ class ForestPathEncoder(GrownEnsemble):
             "bool",
             """
             Whether roots count among the nodes of a path, in the encoding and in the kernel. All
-            rows share them: without roots, a kernel that is not centered says more of the target.
+            rows share the roots; without them, a kernel that is not centered says more about the
+            target.
             """,
             flag,
         ),
@@ -220,10 +222,10 @@ class ForestPathEncoder(GrownEnsemble):
             "bool",
             """
             Whether `fit_transform` encodes each row only through the trees that did not see it,
-            scaled to the usual length, for a model fitted on the encoding of the same rows that
-            would else trust memorised paths. A row that all trees saw is encoded through all of
-            them, as usual: use enough trees. It helps some models on some tables: compare. Not for
-            nearest neighbours.
+            scaled to the usual length. This is for models that are fitted on the encoding of the
+            same rows and would otherwise trust memorised paths. A row that all trees saw is encoded
+            through all of them, as usual: use enough trees. This helps some models on some tables,
+            so compare. Not for nearest neighbours.
             """,
             flag,
         ),

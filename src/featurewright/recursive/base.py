@@ -181,11 +181,11 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
             """
             Columns that a recursion leaves: a share of those it gets, or the sizes themselves, such
             as ``(720, 285)``, one for each recursion, of which `n_recursions` may ask for fewer.
-            "auto" leaves seven eighths less two. These are chosen in two steps: six sevenths by
-            the weights of all columns, the others by the weights of a model of the columns left.
-            "published" has three such steps, of n columns ceil(n/2) - 1, ceil(r/2) - 1 and
-            ceil(s/2), where r and s are n/2 and n/4 rounded down, each at most the number of rows;
-            the last is left out where s < 3. All end at two columns.
+            "auto" leaves seven eighths of the columns less two. Six sevenths of the columns left
+            are chosen by the weights of all columns, the rest of them by the weights of a model of
+            the other columns. "published" chooses in three such steps: of n columns, ceil(n/2) - 1,
+            ceil(r/2) - 1 and ceil(s/2), where r and s are n/2 and n/4 rounded down, each at most
+            the number of rows; the last step is left out where s < 3. All end at two columns.
             """,
             lambda name, value: plan_sizes(np.iinfo(np.int32).max, value, 1),
         ),
@@ -202,7 +202,7 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
             '{"first", "after"}',
             """
             Whether rows are projected by the weights of all columns before some are selected, so
-            that a column that is kept also holds what the others said, or by the weights of the
+            that a kept column also contains information of the others, or by the weights of the
             selected columns alone.
             """,
             choice(*PROJECT),
@@ -275,7 +275,7 @@ class RecursiveSelective(DeclaredParameters, BaseEstimator):
             """
             Threads: classes are learned side by side, except where liblinear draws random numbers
             (the hinge loss, or more than 1,000 columns and fewer rows) and with an `estimator` of
-            yours.
+            your own.
             """,
             check_threads,
         ),

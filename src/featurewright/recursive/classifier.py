@@ -37,9 +37,9 @@ estimators_ : list of classifiers
         """
 `featurewright.published("rst")` has the settings of the publication: six recursions of its sizes
 (`keep="published"`), one scale for the whole table, the hinge loss, no rows with outliers, and
-members calibrated on rows that the transformation has seen. What is left: the text says that rows
-are projected onto the subspace that the weights determine, not by which matrix. ``I + ww'`` lowered
-the loss on held-out rows most often among the forms that were tried.
+members calibrated on rows that the transformation has seen. Remaining difference: the publication
+says that rows are projected onto the subspace that the weights determine, but not by which matrix.
+``I + ww'`` lowered the loss on held-out rows most often among the forms that were tried.
 """,
     ),
 )
@@ -85,8 +85,8 @@ class RecursiveSelectiveClassifier(ClassifierMixin, RecursiveSelective):
             above 3,000 rows), from the transformation and from the member, pools their decision
             values, and fits one sigmoid for the member that is then learned from all rows.
             "published" learns the transformation from all rows, and then averages three members,
-            each calibrated on a third of the same rows: their probabilities are too sure of
-            themselves, since the transformation has seen the rows that calibrate them.
+            each calibrated on a third of the same rows: their probabilities are overconfident,
+            since the transformation has seen the rows that calibrate them.
             """,
             choice(*CALIBRATIONS),
         ),

@@ -47,8 +47,8 @@ class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
     that a transform is one product. A continuous target uses linear support vector regression.
 
     Missing numbers are filled with the median of `fit`; a category becomes one indicator column per
-    level. Components are made for linear models: these gain on some tables, forests lose. With
-    `block` there are fewer columns than before; those of all classes together may be more.
+    level. Components are made for linear models, which gain from them on some tables; forests lose.
+    With `block` there are fewer columns than before; those of all classes together may be more.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ class RecursiveSelectiveTransformer(TransformerMixin, RecursiveSelective):
         "task": Parameter(
             '{"auto", "classification", "regression"}',
             """
-            What the target is. "auto" takes numbers with fractions for regression, all else for
-            classes.
+            What the target is. "auto" reads numbers with fractions as a regression target, and all
+            other targets as classes.
             """,
             choice("auto", "classification", "regression"),
         ),

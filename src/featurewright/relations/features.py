@@ -109,10 +109,11 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
     features_ : tuple of LinkFeature
         The features over links, best first. Printing one gives its name.
     worth_ : ndarray
-        For each of them the share of the target's variance, beyond the columns of the table, that
+        For each feature, the share of the target's variance, beyond the columns of the table, that
         it explained in training rows it was not learned from.
     levels_ : tuple
-        For each of them the labels that its codes stand for, in order; None where it is a number.
+        For each feature, the labels that its codes stand for, in order; None if the feature is a
+        number.
     n_candidates_ : int
         Candidates that were compared.
     n_features_in_ : int
@@ -171,7 +172,10 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         ),
         "conditions": Parameter(
             "bool",
-            "Whether features may count only linked rows with a level, or above the median.",
+            """
+            Whether a feature may use only the linked rows with a certain level, or with a value
+            above the median.
+            """,
             flag,
         ),
         "categories": Parameter(
@@ -203,9 +207,9 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         "include_original": Parameter(
             "bool",
             """
-            Whether the columns of the table are in the result too: all but times of rows, and
-            numbers that are keys of other tables or of a history, which say which row is meant, not
-            what it is like. Where nothing is found they are in any case.
+            Whether the result also contains the columns of the table, except times of rows and
+            numeric keys of other tables or of a history, which identify a row but do not describe
+            it. If no feature is found, the result contains these columns in any case.
             """,
             flag,
         ),
@@ -214,8 +218,8 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
         "task": Parameter(
             '{"auto", "classification", "regression"}',
             """
-            What the target is. "auto" takes numbers for a quantity where some are not whole, else
-            for classes.
+            What the target is. "auto" reads numbers as a quantity if some are not whole, otherwise
+            as classes.
             """,
             choice("auto", "classification", "regression"),
         ),

@@ -28,17 +28,17 @@ class Link:
     ----------
     table : data frame
         The linked rows: pandas, polars, PyArrow or any other frame that narwhals reads, or a Dask
-        DataFrame, of which each row or partition is brought what it sees.
+        DataFrame, of which only the rows that a row or partition sees are brought to it.
     on : str, (str, str) or list of these
         The key: a column that both tables have, or a pair of names (here, there), or several.
     time : str, optional
         The column of `table` that says when a linked row became known. Only rows before the time of
         the row they explain are seen; `RelationalFeatures(as_of=...)` names that time.
     name : str, optional
-        How features call the linked rows; "linked" by default.
+        The name of the linked rows in features; "linked" by default.
     links : list of Link, default=()
-        Links of the linked rows themselves. Where the key is unique in the other table it is a
-        look-up, whose columns join those of `table`; else its rows are aggregated for each linked
+        Links of the linked rows themselves. If the key is unique in the other table, its columns
+        are looked up and join those of `table`; otherwise its rows are aggregated for each linked
         row, with counts, sums, means, minima and maxima.
 
     See Also

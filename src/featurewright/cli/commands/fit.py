@@ -163,8 +163,8 @@ def fit(
         str | None,
         typer.Option(
             "--as-of",
-            help="The column with the time at which a row is predicted: it sees linked rows before "
-            "it, and every fold tests on later rows than it learns from.",
+            help="The column with the time at which a row is predicted: only linked rows before "
+            "that time are used, and every fold tests on later rows than it learns from.",
             metavar="COLUMN",
         ),
     ] = None,
