@@ -44,4 +44,5 @@ as published:
 
 {table}
 
-With leaves of at least {LEAVES[-1]} rows in place of {LEAVES[0]} the area changes by {gain} points."""
+With leaves of at least {LEAVES[-1]} rows in place of {LEAVES[0]} the area changes by {gain}
+points."""

@@ -108,7 +108,7 @@ def test_rows_of_a_leaf():
     page = leaves_report([("field", X, y)])
     row = next(line for line in page.splitlines() if line.startswith("| FCTree itself"))
     small, *_, large = (float(cell) for cell in row.strip("| ").split("|")[1:])
-    assert f"changes by {large - small:.1f} points" in page
+    assert f"changes by {large - small:.1f}\npoints" in page
     assert small == pytest.approx(areas(X, y, 1), abs=0.051)
     assert large == pytest.approx(areas(X, y, 30), abs=0.051)
     assert leaves_report([]) == "Not measured: there are no mine fields."
@@ -117,10 +117,9 @@ def test_rows_of_a_leaf():
 class Scores:
     """Results of one set in each group, the same in all folds."""
 
-    groups = {"balanced": ["a"], "skewed": ["landmine 0"]}
-    fields = ["landmine 0"]
-
     def __init__(self, itself, bayes=70.0):
+        self.groups = {"balanced": ["a"], "skewed": ["landmine 0"]}
+        self.fields = ["landmine 0"]
         self.values = {"itself": itself, "bayes": bayes}
 
     def get(self, name, kind, learner):
