@@ -18,6 +18,7 @@ from runner import (
     show,
     tally,
 )
+from scipy.stats import t
 from significance import CHANCE, beside_published, noise_of_both, wilcoxon_sentence
 
 SETS = (
@@ -222,7 +223,8 @@ def sentences(table: Table, options: argparse.Namespace) -> list[str]:
         f"Beside the published errors: {tally(beside.values())}"
         + (f". Worse: {'; '.join(worse)}." if worse else ".")
     )
-    for label in [label for label in options.learners if label in PEERS]:
+    controls = [label for label in options.learners if label in PEERS]
+    for label in controls:
         for ours, words in ((label, label), (gini_of(label), f"{label} with Gini")):
             found = {name: table.compare(ours, peer_of(label), name) for name in names}
             worse = [title(name) for name, result in found.items() if result == "loss"]
@@ -230,7 +232,37 @@ def sentences(table: Table, options: argparse.Namespace) -> list[str]:
                 f"Plain {words} beside scikit-learn's on the same splits: {tally(found.values())}"
                 + (f". Worse: {', '.join(worse)}." if worse else ".")
             )
+    if controls:
+        pairs = [
+            (ours, peer_of(label), name)
+            for label in controls
+            for ours in (label, gini_of(label))
+            for name in names
+        ]
+        lines.append(
+            f"Of the comparisons with scikit-learn, about {by_chance(table, pairs):.1f} would be "
+            "worse by chance if nothing differed: two standard errors of few splits are soon "
+            "passed."
+        )
     return lines
+
+
+def by_chance(table: Table, pairs: list[tuple[str, str, str]]) -> float:
+    """Return how many learners would be worse than others where nothing differs.
+
+    Parameters
+    ----------
+    table : Table
+        What was measured.
+    pairs : list of tuple
+        Learner, other learner and set.
+    """
+    expected = 0.0
+    for label, other, name in pairs:
+        splits = int(np.isfinite(table.get(label, name) - table.get(other, name)).sum())
+        # Fewer than three are judged by the noise of counting mistakes.
+        expected += (float(t.sf(2, splits - 1)) if splits > 2 else CHANCE) if splits else 0.0
+    return expected
 
 
 def table_sentence(table: Table, options: argparse.Namespace) -> str:

@@ -144,7 +144,8 @@ Trees of a forest: {options.trees} (published: 1000); iterations of boosting: {o
 ones ({LARGE_SPLITS}); waveform (5,000 rows), twonorm and ringnorm (10,000) train on 300 rows and
 test on the rest, {held}. Fresh: every split has a sample of its
 own from the generator; otherwise all splits part the rows of one.
-Mean ± standard error over splits.{partial} "scikit-learn's": its learner of that kind
+Mean ± standard error over splits; without ± it is one split. Left out: dig44, which is not at
+hand.{partial} "scikit-learn's": its learner of that kind
 with the same number of trees, else at its defaults, on the same splits. Its criterion is Gini's;
 ours, as published, is the information gain over the entropies of split and class. All candidates
 are scored on all rows of a node, as published. Rows with construction name their strategy.

@@ -193,8 +193,7 @@ ninth of the training rows, which the encoder that serves to choose has not seen
 
 {section(figures, "uci", machines)}
 
-Our cylinder bands have 540 rows, the published ones 512. Figures of sets with
-150 to 300 rows are rough: a fold has 15 to 30.
+Our cylinder bands have 540 rows, the published ones 512.
 
 ## Linear SVM, accuracy
 

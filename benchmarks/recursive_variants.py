@@ -185,6 +185,7 @@ def agreement_sentence(cells: Cells, store: Store, sets: Any) -> str:
         ("(a) project after", "projecting after the choice of columns"),
         ("(b) w as fitted", "weights as fitted"),
         ("(a), (b) as it was", "both, as the default was before,"),
+        ("(d) shared ranking", "one ranking for all classes, which is the default,"),
     ):
         found = [mean_and_error(difference(cells, store, name, (label, "base"))) for name in sets]
         found = [pair for pair in found if np.isfinite(pair[0])]
@@ -256,8 +257,9 @@ sizes; the other rows change what they name.
 
 {forms_table(cells, store, options.sets)}
 
-`project="first"` and `normalize="unit"` became the default after test rows of the splits of the
-next table had been seen. The splits of this table lie inside training rows and check that choice:
+`project="first"`, `normalize="unit"` and then the published `ranking="shared"` became the default
+after test rows of the splits of the next table had been seen. The splits of this table lie inside
+training rows and check that choice:
 {agreement_sentence(cells, store, options.sets)}.
 
 ## The default beside the original columns

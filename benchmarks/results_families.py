@@ -31,7 +31,7 @@ FAMILIES = (
     ),
     ("FCT columns beat the original ones and TFC's", r"FCT columns beat (.+)"),
     ("Learned weights of operators help FCTree", r"Learned weights help FCTree, (.+)"),
-    ("FCTree as a classifier beats an SVM", r"FCTree itself beats an SVM (.+)"),
+    ("FCTree as a classifier beats other learners", r"FCTree itself beats (.+)"),
     (
         "The best recursion has a lower log loss than other columns",
         r"The best recursion has a lower log loss than (.+)",

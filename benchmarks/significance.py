@@ -57,10 +57,10 @@ def share_sentence(wins: int, losses: int, share: float, total: int) -> str:
     if total:
         theirs = round(share * total)
         p = fisher_exact([[wins, losses], [theirs, total - theirs]]).pvalue
-        chance = ", which chance explains" if p >= LEVEL else ""
+        chance = ", which chance can explain" if p >= LEVEL else ""
         return f"two shares that differ so much have p = {p:.2g} by Fisher's exact test{chance}"
     p = binomtest(wins, max(1, wins + losses), 0.5).pvalue
-    chance = ", which chance explains" if p >= LEVEL else ""
+    chance = ", which chance can explain" if p >= LEVEL else ""
     return f"a share so far from one half has p = {p:.2g} by the sign test{chance}"
 
 

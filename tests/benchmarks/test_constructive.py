@@ -136,3 +136,18 @@ def test_the_table_is_noise_beside_the_published_error():
 def test_no_sentence_on_tables_where_none_is_artificial():
     options = SimpleNamespace(sets=["vehicle"], learners=["RF"])
     assert page.table_sentence(made_table({("RF", "vehicle"): [20.0]}), options) == ""
+
+
+def test_learners_that_are_worse_by_chance():
+    """A mean of three differences passes two standard errors more often than that of many."""
+    cells = {("RF", "segment"): [1.0, 2.0, 3.0], ("RF", "letter"): [4.0]}
+    cells |= {(f"{label}, scikit-learn", name): errors for (label, name), errors in cells.items()}
+    table = made_table(cells)
+    few, one, none = (
+        page.by_chance(table, [("RF", "RF, scikit-learn", name)])
+        for name in ("segment", "letter", "vowel")
+    )
+    assert few == pytest.approx(0.0918, abs=1e-4)
+    assert (one, none) == (page.CHANCE, 0)
+    options = SimpleNamespace(sets=["segment", "letter"], learners=["RF"])
+    assert "about 0.1 would be worse by chance" in page.sentences(table, options)[-1]

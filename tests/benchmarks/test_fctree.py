@@ -7,6 +7,7 @@ import numpy as np
 import papers_fctree
 import pytest
 from c45 import C45
+from fctree_leaves import areas, leaves_report
 from fctree_operators import compare, operators_report
 from fctree_published import COMPARISONS
 from fctree_search import draws_by_depth, find_xor
@@ -99,3 +100,52 @@ def test_one_operator_alone_is_found_where_only_it_helps():
     found = compare(X, y)
     assert found["best"] == "mul"
     assert len(found["alike"]) == len(found["weighted"]) == 15
+
+
+def test_rows_of_a_leaf():
+    X, y = skewed()
+    X = np.column_stack([X, np.random.default_rng(1).normal(size=(300, 3))])
+    page = leaves_report([("field", X, y)])
+    row = next(line for line in page.splitlines() if line.startswith("| FCTree itself"))
+    small, *_, large = (float(cell) for cell in row.strip("| ").split("|")[1:])
+    assert f"changes by {large - small:.1f}\npoints" in page
+    assert small == pytest.approx(areas(X, y, 1), abs=0.051)
+    assert large == pytest.approx(areas(X, y, 30), abs=0.051)
+    assert leaves_report([]) == "Not measured: there are no mine fields."
+
+
+class Scores:
+    """Results of one set in each group, the same in all folds."""
+
+    def __init__(self, itself, bayes=70.0):
+        self.groups = {"balanced": ["a"], "skewed": ["landmine 0"]}
+        self.fields = ["landmine 0"]
+        self.values = {"itself": itself, "bayes": bayes}
+
+    def get(self, name, kind, learner):
+        if learner == "bayes" and kind == "original":
+            return np.full(10, 69.0)
+        return np.full(10, self.values.get(learner, 65.0))
+
+    def count(self, group, ours, theirs):
+        return papers_fctree.Count((4, 6, 0), (0, 0, 10), ())
+
+
+def test_claims_that_are_no_counts():
+    said = papers_fctree.claims(Scores(itself=69.5))
+    assert "on 1 with original columns, on 0 with any columns of 1 (published: on 5" in said[0]
+    assert "(published: on all mine fields)" in said[1]
+    assert "mine fields: 1.0 points on average (published: at least 5% higher)" in said[2]
+    assert (
+        "on 1 with original columns, on 1 with any columns" in papers_fctree.claims(Scores(71))[0]
+    )
+
+
+def test_a_published_majority_that_ours_has_not_is_told():
+    """ "Most higher" stands for more than half: 4 wins and 6 losses are fewer."""
+    _, remarks = papers_fctree.counts_table(Scores(itself=60.0))
+    told = [remark for remark in remarks if remark.startswith("FCT against original, skewed")]
+    assert len(told) == 1
+    assert "published (most higher" in told[0]
+    weights = [remark for remark in remarks if "without weighting, skewed" in remark]
+    assert weights[0].endswith("No reason is known.")  # operators alone are of balanced sets

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import paths_tables
 import paths_tasks
+import pytest
 from data import LabelSet
 from paths_tasks import (
     Space,
@@ -59,3 +61,28 @@ def test_labels_are_measured_on_scaled_and_unscaled_columns(monkeypatch):
     found = paths_tasks.measure_labels(settings | {"params": {"n_estimators": 20}})
     assert found["micro-AUC original"] > found["micro-AUC unscaled"] + 0.1
     assert found["micro-AUC paths"] > found["micro-AUC unscaled"] + 0.1
+
+
+class Measured:
+    """Figures of one set, all near the published ones but for one."""
+
+    def __init__(self, off):
+        self.off = off
+
+    def done(self, experiment):
+        return ["wine"]
+
+    def get(self, experiment, name, value):
+        paths, original = paths_tables.MACHINE.published(name)
+        centre = paths if value.endswith("paths") else original + self.off
+        return np.array([centre - 0.02, centre, centre + 0.02])
+
+
+@pytest.mark.parametrize(
+    ("off", "far", "beyond"),
+    [(0.0, "none", "none"), (-0.02, "none", "none"), (-0.1, "wine, original (-0.100)", None)],
+)
+def test_figures_far_from_the_published_ones_are_judged_by_noise(off, far, beyond):
+    said = paths_tables.far_sentence(Measured(off), paths_tables.MACHINE)
+    assert f"Further than 0.03 from the published figure: {far}." in said
+    assert f"two of our standard errors: {beyond or far} (about 0.1 would" in said
