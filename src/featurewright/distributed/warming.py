@@ -14,9 +14,9 @@ from featurewright.estimators.progress import progress
 def warm_up(client: Client, *, verbose: int = 0) -> float:
     """Compile the engine on every worker of a Dask cluster.
 
-    Machines compile side by side. On each machine one worker compiles and the others load what it
-    has made. A fit without it works too: workers compile when they get their first unit, which
-    takes half a minute, while those that are ready go on.
+    Machines compile side by side. On each machine one worker compiles, and the others load the
+    compiled code. A fit works without warming up too: each worker then compiles when it gets its
+    first unit, which takes half a minute, while the workers that are ready continue.
 
     Parameters
     ----------
