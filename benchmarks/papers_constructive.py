@@ -148,7 +148,9 @@ Mean ± standard error over splits; without ± it is one split. Left out: dig44,
 hand.{partial} "scikit-learn's": its learner of that kind
 with the same number of trees, else at its defaults, on the same splits. Its criterion is Gini's;
 ours, as published, is the information gain over the entropies of split and class. All candidates
-are scored on all rows of a node, as published. Rows with construction name their strategy.
+are scored on all rows of a node, as published, but compared at [some thresholds
+only](../understand/published.md#monte-carlo-search-of-expressions). Rows with construction name
+their strategy.
 
 {error_table(table, options)}
 
