@@ -339,11 +339,11 @@ def wilcoxon_over_sets(figures: Figures, experiment: str, value: str, published:
     return wilcoxon_sentence(*pair, published)
 
 
-def apart_sentence(figures: Figures) -> str:
-    """Count neighbours' wins as published: by standard deviations over repetitions."""
+def apart_sentence(figures: Figures, value: str = "1-NN", spaces: tuple[str, str] = SPACES) -> str:
+    """Count wins as published: by standard deviations over repetitions."""
     found = []
     for name in figures.done("uci"):
-        runs = [figures.get("uci", name, f"1-NN {s}").reshape(-1, FOLDS) for s in SPACES]
+        runs = [figures.get("uci", name, f"{value} {s}").reshape(-1, FOLDS) for s in spaces]
         found.append(deviations_apart(*(run.mean(axis=1) for run in runs)))
     if not any(found):
         return "One repetition has no deviation to compare as the publication does."

@@ -22,7 +22,7 @@ from recursive_runs import (
     sizes_sentence,
 )
 from recursive_tables import RST
-from recursive_variants import rows_of
+from recursive_variants import few_splits, rows_of
 from runner import Settings, Store, Values, column, markdown_table, show
 from threadpoolctl import threadpool_limits
 
@@ -110,13 +110,15 @@ def losses_table(cells: Cells, store: Store, sets: Any) -> str:
 def report(cells: Cells, store: Store, options: argparse.Namespace) -> str:
     """Write everything as Markdown."""
     used = sizes_sentence(QUICK, options, FULL_SPLITS)
+    labels = [f"{columns} {recursions}" for columns in COLUMNS for recursions in RECURSIONS]
+    few = few_splits(cells, store, options.sets, labels)
     return f"""# Recursions over paths and landmarks
 
 Log loss on held-out rows (lower is better), splits of 3:2, differences paired by split, mean ±
 standard error over splits; {used}. `RecursiveSelectiveClassifier(keep="published")` without and
 with one recursion, on the original columns, on the nodes passed in {N_TREES} trees (hashed onto
 {N_BUCKETS} columns; training rows go through the trees that have not seen them), and on Gaussian
-similarities to {N_LANDMARKS} training rows (all of them where there are fewer).
+similarities to {N_LANDMARKS} training rows (all of them where there are fewer).{few}
 
 {losses_table(cells, store, options.sets)}
 

@@ -198,11 +198,11 @@ def agreement_sentence(cells: Cells, store: Store, sets: Any) -> str:
     return "; ".join(parts)
 
 
-def few_splits(cells: Cells, store: Store, sets: Any) -> str:
+def few_splits(cells: Cells, store: Store, sets: Any, labels: Any = ("default", "base")) -> str:
     """Name the sets of which not all splits are done; empty if there are none."""
     counts = {}
     for name in sets:
-        for label in ("default", "base"):
+        for label in labels:
             found = column(store, cells[label, name], "error")
             if (done := int(np.isfinite(found).sum())) < len(found):
                 counts[name] = min(done, counts.get(name, done))

@@ -86,3 +86,21 @@ def test_figures_far_from_the_published_ones_are_judged_by_noise(off, far, beyon
     said = paths_tables.far_sentence(Measured(off), paths_tables.MACHINE)
     assert f"Further than 0.03 from the published figure: {far}." in said
     assert f"two of our standard errors: {beyond or far} (about 0.1 would" in said
+
+
+class Repeated:
+    """Figures of one set in two repetitions of ten folds; without roots there are none."""
+
+    def done(self, experiment):
+        return ["wine"]
+
+    def get(self, experiment, name, value):
+        centre = {"auc paths": 0.9, "auc original": 0.8}[value]
+        return np.repeat([centre - 0.01, centre + 0.01], 10)
+
+
+def test_wins_by_deviations_of_any_figure():
+    said = paths_tables.apart_sentence(Repeated(), "auc")
+    assert said.endswith("as published: paths are 1 better, 0 within noise, 0 worse.")
+    said = paths_tables.apart_sentence(Repeated(), "auc", ("original", "paths"))
+    assert said.endswith("0 better, 0 within noise, 1 worse.")

@@ -6,6 +6,7 @@ import auto_noise
 import papers_budget
 import pytest
 import recursive_tables
+import recursive_variants
 
 
 class Found:
@@ -97,3 +98,11 @@ def test_where_ours_and_the_published_losses_differ():
     said = recursive_tables._what_is_left(cells, store, ["iris", "glass"])
     assert "0.20 apart without recursion and 0.05 with the best one" in said
     assert "they differ more in what a recursion starts from" in said
+
+
+def test_sets_of_which_few_splits_are_done():
+    store = Found(a={"error": 0.5}, b={"error": 0.4})
+    cells = {("base", "iris"): ["a", "b"], ("base", "sonar"): ["a", "b", "not done"]}
+    said = recursive_variants.few_splits(cells, store, ["iris", "sonar"], ["base"])
+    assert said.startswith(" Not all splits are done (sonar 2)")
+    assert not recursive_variants.few_splits(cells, store, ["iris"], ["base"])
