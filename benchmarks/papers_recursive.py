@@ -64,10 +64,10 @@ from featurewright.recursive.steps import Plane, Problem, is_stochastic, product
 
 # Rows, recursions and splits of the short run; rows are drawn once with seed 0.
 QUICK = {
-    "iris": (150, 6, 4),
-    "glass": (214, 6, 4),
-    "sonar": (208, 6, 4),
-    "digits": (1797, 6, 1),
+    "iris": (150, 6, 5),
+    "glass": (214, 6, 5),
+    "sonar": (208, 6, 5),
+    "digits": (1797, 6, 5),
     "letter": (20_000, 4, 1),
     "olivetti_faces": (100, 2, 1),
     "otto_group": (3_000, 6, 1),
