@@ -165,7 +165,7 @@ def compare(options: argparse.Namespace) -> tuple[str, bool]:
             cells = same_text(first, found, tolerant=run in PROCESSORS)
             rows.append([name, run.name, *cells])
             say(", ".join(rows[-1]))
-    is_same = all(cell == "same" for row in rows for cell in row[2:])
+    n_same = sum(all(cell == "same" for cell in row[2:]) for row in rows)
     busiest = f" and {span(loads[True])} with the loops" if loads[True] else ""
     page = f"""# The same answer everywhere
 
@@ -177,9 +177,11 @@ NumPy and Numba do what they do there: formulas must be the same, and other numb
 {TOLERANCE:g} of the largest. Load of the machine after a run: {span(loads[False])} without{busiest}
 ({options.loops} of them).
 
+{n_same} of {len(rows)} runs found the same.
+
 {markdown_table(["set", "compared with", *WHAT], rows)}
 """
-    return page, is_same
+    return page, n_same == len(rows)
 
 
 def span(values: Sequence[float]) -> str:

@@ -542,6 +542,13 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
             near_zero,
         ),
         Claim(
+            "auto_same",
+            "It finds the same on a busy machine, with any number of threads, on other processors",
+            r"^(\d+) of (\d+) runs found the same",
+            all_of,
+            "{1} of {2} runs",
+        ),
+        Claim(
             "auto_noise",
             "It keeps nothing where there is nothing to find",
             r"\((\d+) of (\d+) fits kept something\)",
