@@ -24,7 +24,7 @@ ENTRIES: dict[str, dict] = {
     "our forest": {"library": OURS, "method": "ConstructiveForestClassifier"},
     "our FCTree": {"library": OURS, "method": "FCTreeClassifier"},
     "our BatchConstructor": {"library": OURS, "method": "BatchConstructor"},
-    # Compiles and reads what it needs itself, before its budget begins; gives the columns too.
+    # Compiles and reads what it needs itself; gives the columns too.
     "our AutoFeatures": {"library": OURS, "method": "AutoFeatures", "beside": False, "warm": False},
     **{library: {"library": library} for library in PINS},
 }
@@ -148,8 +148,8 @@ Made-up two-class tables of {options.columns} columns; threads or processes: {ma
 limit: {options.limit:g} s; versions: {"; ".join(", ".join(pins) for pins in PINS.values())}.
 Not installed: {", ".join(absent) or "none"}. Columns: how many the library adds; one that selects
 may have fewer than before. The shortest fit of our forest takes {shortest:.2g} s. AutoFeatures
-tries all methods with cross-validation until its budget of 60 s is spent or nothing is left to try,
-and its seconds have the loading of the compiled engine in them.
+tries all methods with cross-validation at its standard effort, and its seconds have the loading of
+the compiled engine in them.
 
 {shown(image(options, "curves"), "seconds and memory by rows")}
 
