@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from compare_learners import LEARNERS
 from data import Dataset
+from oblique import with_sums
 from runner import Learner, Values, fit_and_score, make_model, markdown_table, say
 from scipy.stats import rankdata
 
@@ -91,19 +91,6 @@ def draw(table: Table, seed: int) -> Dataset:
         y = signal + table.noise * rng.normal(size=n)
     units = np.exp(rng.normal(size=table.n_columns))
     return Dataset(name, (X * units).astype(np.float32), y, table.task)
-
-
-def with_sums(dataset: Dataset, n_train: int, count: int, seed: int) -> Dataset:
-    """Add weighted sums of two to four standardised columns, `count` for each column."""
-    rng = np.random.default_rng([seed, count])
-    X = dataset.X
-    n_columns = X.shape[1]
-    standard = (X - X[:n_train].mean(axis=0)) / X[:n_train].std(axis=0)
-    weights = np.zeros((n_columns, count * n_columns), np.float32)
-    for place in range(weights.shape[1]):
-        chosen = rng.choice(n_columns, rng.integers(2, 5), replace=False)
-        weights[chosen, place] = rng.uniform(-1, 1, len(chosen))
-    return replace(dataset, X=np.hstack([X, standard @ weights]))
 
 
 def measure(table: Table, learner: Learner, options: argparse.Namespace) -> Values:
