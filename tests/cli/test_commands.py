@@ -269,8 +269,9 @@ def test_several_labels(call, tmp_path):
         "fit", tmp_path / "t.parquet", "-t", "p", "-t", "q", *FIT, "--json", "-o", tmp_path / "m.fw"
     )
     assert json.loads(said.stdout)["task"] == "several labels"
-    call("predict", tmp_path / "m.fw", tmp_path / "t.parquet", "-o", tmp_path / "p.csv")
-    assert pl.read_csv(tmp_path / "p.csv").columns == ["prediction 1", "prediction 2"]
+    call("predict", tmp_path / "m.fw", tmp_path / "t.parquet", "--proba", "-o", tmp_path / "p.csv")
+    named = [f"{kind} {label}" for kind in ("prediction", "probability") for label in "pq"]
+    assert pl.read_csv(tmp_path / "p.csv").columns == named
 
 
 def test_rows_without_a_target_are_left_out(call, tmp_path):

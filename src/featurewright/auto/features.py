@@ -177,6 +177,8 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         What the target was read as.
     classes_ : ndarray or list of ndarray
         The classes, where there are any.
+    label_names_ : list of str or None
+        The names of several labels: the columns of y, where it is a data frame.
     results_ : list of dict
         Every method tried, the original columns first: scores and gains by fold, time, number of
         constructed columns, status, and the reason where it was not finished, as text and as a
@@ -385,7 +387,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
                 X = take_rows(X, known)
         target = read_target(y, n_rows, self.estimator, self.task)
         self.task_: str = target.task
-        self.target_name_: str | None = target.name
+        self.target_name_, self.label_names_ = target.name, target.label_names
         if target.classes is not None:
             self.classes_: Any = target.classes
         labels, codes = target.labels, target.codes

@@ -48,6 +48,8 @@ class Target:
         For estimators.
     codes : ndarray
         For methods: class codes, or numbers.
+    label_names : list of str or None
+        The names of several labels, where they had some.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Target:
     classes: Any
     labels: NDArray[Any]
     codes: NDArray[Any]
+    label_names: list[str] | None = None
 
 
 def guess_task(estimator: Any, y: NDArray[Any]) -> str:
@@ -142,6 +145,13 @@ def _name_of(y: Any) -> str | None:
     return str(own) if own else None
 
 
+def _label_names_of(y: Any) -> list[str] | None:
+    """Return the names of the columns of a target, where it is a frame and they differ."""
+    frame = nw.from_native(y, pass_through=True, allow_series=True)
+    names = list(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else []
+    return names if names and len(set(names)) == len(names) else None
+
+
 def _refuse_constant(name: str | None, labels: NDArray[Any]) -> None:
     """Refuse a target of one value, or several of them: nothing can be learned of it."""
     first = labels.reshape(len(labels), -1)[0]
@@ -221,7 +231,8 @@ def read_target(y: Any, n_rows: int, estimator: Any, task: str = "auto") -> Targ
             "1 for each label, is expected: fit one AutoFeatures for each column."
         )
     labels = _plain(y, n_rows, classes).astype(np.int64)
-    return Target(task, name, list(classes.classes), labels, classes.codes)
+    names = _label_names_of(y)
+    return Target(task, name, list(classes.classes), labels, classes.codes, names)
 
 
 def _refuse_many_classes(name: str | None, estimator: Any, y: NDArray[Any]) -> None:

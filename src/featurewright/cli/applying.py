@@ -131,12 +131,21 @@ def predictions_of(model: Any, *, probabilities: bool) -> Compute:
         if predicted.ndim == 1:
             columns = {"prediction": predicted.tolist()}
         else:
-            columns = {f"prediction {k + 1}": p.tolist() for k, p in enumerate(predicted.T)}
+            columns = {
+                f"prediction {name}": values.tolist()
+                for name, values in zip(_label_names(model, predicted), predicted.T, strict=True)
+            }
         if probabilities:
             columns |= _probabilities(model, frame)
         return pl.DataFrame(columns)
 
     return compute
+
+
+def _label_names(model: Any, values: np.ndarray) -> list[str]:
+    """Return the names of several labels, or their numbers from 1 where the model knows none."""
+    known = getattr(model, "label_names_", None)
+    return known or [str(number) for number in range(1, values.shape[1] + 1)]
 
 
 def _probabilities(model: Any, frame: pl.DataFrame) -> dict[str, list[float]]:
@@ -145,7 +154,11 @@ def _probabilities(model: Any, frame: pl.DataFrame) -> dict[str, list[float]]:
     classes = getattr(model, "classes_", None)
     matrix = np.asarray(found)
     if classes is None or isinstance(classes, list):
-        return {f"probability {k + 1}": p.tolist() for k, p in enumerate(matrix.T)}
+        names = _label_names(model, matrix)
+        return {
+            f"probability {name}": shares.tolist()
+            for name, shares in zip(names, matrix.T, strict=True)
+        }
     return {
         f"probability of {label}": p.tolist() for label, p in zip(classes, matrix.T, strict=True)
     }

@@ -221,7 +221,7 @@ def notices_of_time(
             )
 
 
-def _labels(frame: pl.DataFrame) -> Any:
+def _labels(frame: pl.DataFrame) -> pl.DataFrame:
     """Read several targets as labels that a row has or has not."""
     for series in frame:
         values = set(series.unique().to_list())
@@ -230,7 +230,7 @@ def _labels(frame: pl.DataFrame) -> Any:
                 f"Several targets must be labels of 0 and 1 or true and false, but {series.name!r} "
                 "holds other values: give one target, or fit each on its own."
             )
-    return frame.cast(pl.Int64).to_numpy()
+    return frame.cast(pl.Int64)
 
 
 def check_target(y: Any, task: str) -> Any:

@@ -342,6 +342,7 @@ def auto_kinds() -> Learned:
             # Not in files of earlier versions.
             "feature_mapping_": dict[str, str],
             "front_": list[FrontPoint],
+            "label_names_": list[str] | None,
             "later_folds_": bool,
             "linked_": LinkedColumns | None,
             "path_": Part | None,

@@ -570,6 +570,11 @@ def _check_auto(model: Any) -> None:
         model.task_ == "regression" or hasattr(model, "classes_"),
         "AutoFeatures has no classes",
     )
+    label_names = getattr(model, "label_names_", None)
+    demand(
+        label_names is None or len(label_names) == len(model.classes_),
+        "the names are not as many as the labels",
+    )
     demand(model.gain_per_fold_.ndim == 1, "the gains are not one for each fold")
     _check_model(model, n_columns)
 
