@@ -168,9 +168,9 @@ def test_probabilities_of_several_labels(call, tmp_path):
     call("fit", tmp_path / "t.csv", *labels, "--estimator", "knn", "--out", model, *FIT)
     call("predict", model, tmp_path / "t.csv", "--proba", "-o", out)
     found = pl.read_csv(out)
-    for k in (1, 2):
-        shares = found[f"probability {k}"].to_numpy()
-        np.testing.assert_array_equal(shares > 0.5, found[f"prediction {k}"].to_numpy() == 1)
+    for label in ("plus", "minus"):
+        shares = found[f"probability {label}"].to_numpy()
+        np.testing.assert_array_equal(shares > 0.5, found[f"prediction {label}"].to_numpy() == 1)
 
 
 def test_a_comma_before_three_digits_is_told_when_a_model_is_applied(work, call, tmp_path):
