@@ -62,6 +62,10 @@ FAMILIES = (
         "We take less time than libraries that construct features",
         r"Our (.+) takes less time (than .+)",
     ),
+    (
+        "Weighted sums of columns as candidates lower the loss of trees",
+        r"Weighted sums of columns as candidates lower the loss of (.+)",
+    ),
     ("Saving time costs no accuracy", r"(Halving candidates|The default budget .*) costs no .*"),
     (
         "AutoFeatures ranks before the best of the other libraries",

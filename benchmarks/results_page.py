@@ -115,6 +115,13 @@ def near_zero(mean: str, error: str) -> str:
     return HOLDS if abs(float(mean)) <= 2 * float(error) else FAILS
 
 
+def lowers(ratio: str, error: str, *_: str) -> str:
+    """Judge a ratio that shall be below one, by two standard errors."""
+    if float(ratio) >= 1:
+        return FAILS
+    return HOLDS if float(ratio) + 2 * float(error) < 1 else MIXED
+
+
 def near_one(mean: str, error: str, *_: str) -> str:
     """Judge a ratio that shall be one, by two standard errors."""
     return near_zero(str(float(mean) - 1), error)
@@ -461,6 +468,17 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
             r"## The other half\s+\|.*\n\|.*\n\| auto +\| *([\d.]+) ± ([\d.]+) \|.*\| *([\d.]+) ±",
             near_one,
             "error {1} ± {2} times, at {3} times the time",
+        ),
+        *(
+            Claim(
+                "oblique",
+                f"Weighted sums of columns as candidates lower the loss of {learner}",
+                rf"- {learner} with learned sums: loss ([\d.]+) ± ([\d.]+) times, lower on "
+                r"(\d+ of \d+) sets, at ([\d.]+)",
+                lowers,
+                "{1} ± {2} times, lower on {3} sets, at {4} times the time; not adopted",
+            )
+            for learner in ("boosting", "Extra-Trees")
         ),
     ),
     "Accuracy beside others": (
