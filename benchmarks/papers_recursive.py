@@ -68,10 +68,10 @@ QUICK = {
     "glass": (214, 6, 5),
     "sonar": (208, 6, 5),
     "digits": (1797, 6, 5),
-    "letter": (20_000, 4, 1),
-    "olivetti_faces": (100, 2, 1),
-    "otto_group": (3_000, 6, 1),
-    "mnist": (1_700, 2, 1),
+    "letter": (20_000, 4, 5),
+    "olivetti_faces": (100, 2, 5),
+    "otto_group": (3_000, 6, 5),
+    "mnist": (1_700, 2, 5),
 }
 FULL_SPLITS = 32  # of the publication
 

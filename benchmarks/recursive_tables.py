@@ -40,7 +40,7 @@ COMPARED = {
 # Rows and recursions: what more rows change where the short run takes few of them.
 MORE_ROWS = {
     "otto_group": ((12_000, 2), (61_878, 2)),
-    "mnist": ((5_000, 1), (10_000, 1)),
+    "mnist": ((5_000, 1), (10_000, 1), (70_000, 1)),
 }
 FORESTS = ("iris", "glass", "sonar", "digits")  # the first two splits
 # What is run with the settings of the publication, and what it is called without its outliers.
