@@ -10,7 +10,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.base import clone
+from sklearn import config_context
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import Ridge
 from sklearn.metrics import balanced_accuracy_score
@@ -367,6 +369,27 @@ def test_weights():
     y = np.where(X[:, 3] > 0, PRODUCT, X[:, 2] > 0)
     auto = quick().fit(X, y, sample_weight=weights)
     assert auto.features_[0].name in ("x0 * x1 > 0", "x0 / x1 > 0")
+
+
+def test_weights_are_passed_where_metadata_is_routed():
+    weights = np.where(X[:, 3] > 0, 1.0, 2.0)
+    expected = quick().fit(X, PRODUCT, sample_weight=weights)
+    with config_context(enable_metadata_routing=True):
+        found = quick().fit(X, PRODUCT, sample_weight=weights)
+    np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+
+
+def test_scikit_learn_is_told_what_is_predicted():
+    """It calls `predict_proba` of classifiers alone, as for probabilities that are calibrated."""
+    auto = quick()
+    assert not is_classifier(auto)
+    assert not is_regressor(auto)
+    assert is_classifier(quick(task="classification"))
+    assert is_classifier(quick(estimator=RandomForestClassifier()))
+    assert is_regressor(quick(estimator=Ridge()))
+    assert is_classifier(auto.fit(X, PRODUCT))
+    model = CalibratedClassifierCV(quick(), cv=2).fit(X, PRODUCT)
+    assert model.predict_proba(X).shape == (len(X), 2)
 
 
 def test_events_are_heard():

@@ -63,10 +63,14 @@ def test_names_and_classes_have_a_limit(call, tmp_path):
         (b"a,b\n1,7\n2,7\n", "is 7 in all 2 rows"),
         (b"a,b\n1,inf\n2,3\n", "Input y contains infinity in 1 of 2 rows"),
         (b"a,b\ninf,1\n2,3\n", "Column 'a' contains infinity"),
+        (b"a,b\n1,2\n3,4,5\n", "line 3 has 3 fields, more fields than the header's 2; look for"),
+        (b"# of May\na,b\n1,2\n", "more fields than the header's 1; if the names are further"),
+        (b'{"a": NaN, "b": 1}\n', "NaN and Infinity are no JSON; write null"),
+        (b"{}\n{}\n", "There is no column 'b': the table has no columns."),
     ],
 )
 def test_tables_that_say_nothing(call, tmp_path, content, words):
-    path, out = tmp_path / "t.csv", tmp_path / "model.fw"
+    path, out = tmp_path / f"t.{'jsonl' if content[:1] == b'{' else 'csv'}", tmp_path / "model.fw"
     path.write_bytes(content)
     said = call("fit", path, "-t", "b", "--out", out, *FIT, code=1)
     assert words in " ".join(said.stderr.split())

@@ -40,6 +40,8 @@ def test_delimiters_are_found(tmp_path, delimiter):
     if delimiter != " ":
         assert_frame_equal(read(tmp_path / "t.csv"), frame)
     assert_frame_equal(read(tmp_path / "t.csv", delimiter=delimiter), frame)
+    if delimiter == "\t":  # as it is typed in a shell
+        assert_frame_equal(read(tmp_path / "t.csv", delimiter=r"\t"), frame)
 
 
 def test_single_column_has_no_delimiter(tmp_path):

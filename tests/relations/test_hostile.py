@@ -350,6 +350,22 @@ def test_names_of_columns_are_text():
             RelationalFeatures([Link(table, on="key")]).fit(frame, np.arange(len(frame)) % 2)
 
 
+def test_columns_without_names_need_no_links():
+    """They are called like those of an array, in whatever form the rows come."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 2))
+    target = rows[:, 0] > 0
+    expected = RelationalFeatures().fit(rows, target).transform(rows)
+    for names in ([0, 1], [("a", 1), ("b", 2)], [b"a", b"b"], pd.date_range("2020", periods=2)):
+        frame = pd.DataFrame(rows, columns=names)
+        model = RelationalFeatures().fit(frame, target)
+        assert model.get_feature_names_out().tolist() == ["x0", "x1"]
+        np.testing.assert_array_equal(model.transform(frame), expected)
+        with pytest.warns(UserWarning, match="was fitted without feature names"):
+            found = model.transform(frame.set_axis(["a", "b"], axis=1))
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_newer_tables_have_names():
     with pytest.raises(TypeError, match="links is a list, but newer tables are expected by the"):
         newer_tables([pl.DataFrame({"key": [1]})])

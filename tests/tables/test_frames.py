@@ -92,6 +92,7 @@ COLUMNS = {
         ("a", "b"),
         [1, NAN, 0],
     ),
+    "polars huge int": (polars_one([2**70, None], pl.Int128), REAL, None, [2.0**70, NAN]),
     "polars null": (polars_one([None, None]), REAL, (), [NAN, NAN]),
     "arrow table": (pa.table({"c": ["b", None, "a"]}), CATEGORY, ("a", "b"), [1, NAN, 0]),
 }

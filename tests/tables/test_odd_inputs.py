@@ -75,6 +75,7 @@ NUMBERS = [f"{k / 8}" for k in range(100)]
         ([f"${k * 997:,}" for k in range(100)], "holds numbers with signs as text"),
         ([f"name {k}" for k in range(100)], "has 100 different values in 100 rows, like names"),
         (np.array([1.0, 1e300, 2.5]), "holds 1e[+]300, whose square is too large"),
+        (np.arange(30) * 1e-300, "differ by at most 2.9e-299, whose square is too small"),
     ],
 )
 def test_targets_that_nothing_can_be_learned_of_are_refused(y, message):

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
@@ -401,7 +402,8 @@ def fit_estimator(
     parameters = {} if weights is None else _weight_parameters(model, weights)
     if categories and takes_categories(model):
         parameters |= _tell_categories(model, categories, X.shape[1])
-    with warnings.catch_warnings():
+    # Weights are passed by the names of steps, which scikit-learn refuses where it routes metadata.
+    with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
         # A solver that has not quite converged is good enough to compare columns by.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", message="Label .* is present in all")

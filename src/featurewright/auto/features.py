@@ -10,9 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, is_classifier, is_regressor
 from sklearn.metrics import get_scorer
-from sklearn.utils import check_random_state
+from sklearn.utils import ClassifierTags, RegressorTags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -301,6 +301,16 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
+        task = getattr(self, "task_", self.task)
+        given = self.estimator if isinstance(self.estimator, BaseEstimator) else None
+        # Before the fit, the task is known if the user or the estimator says it.
+        if task == "auto" and given is not None:
+            task = "classification" if is_classifier(given) else task
+            task = "regression" if is_regressor(given) else task
+        if task in ("classification", "multilabel"):
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        elif task == "regression":
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
 
     # Fitting ------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ TASKS = ("auto", "classification", "regression")
 _MANY_ROWS = 20
 _NAMES_OF_ROWS = 0.9  # share of rows with a value of their own from which values name the rows
 _MAX_SIZE = 1e150  # of a number whose square is one
+_MIN_SPREAD = 1e-150  # of numbers whose squares are more than none
 _MAX_WHOLE_CLASSES = 10  # whole numbers with more distinct values are a quantity
 _MIN_CLASS_ROWS = 5  # of many numbers that a classifier takes for classes, on average
 
@@ -194,13 +195,19 @@ def _refuse_numbers_as_text(name: str | None, labels: NDArray[Any]) -> None:
     )
 
 
-def _refuse_huge(name: str | None, numbers: NDArray[np.float64]) -> None:
-    """Refuse numbers whose squares are beyond the range of numbers."""
+def _refuse_odd_scales(name: str | None, numbers: NDArray[np.float64]) -> None:
+    """Refuse numbers whose squares, or those of their differences, are beyond the range."""
     largest = float(np.abs(numbers).max())
     if largest > _MAX_SIZE:
         raise ValueError(
             f"The target {_quoted(name)}holds {largest:g}, whose square is too large to compute "
             "with: rescale the target."
+        )
+    spread = float(np.ptp(numbers, axis=0).max())
+    if spread < _MIN_SPREAD:
+        raise ValueError(
+            f"The numbers of the target {_quoted(name)}differ by at most {spread:g}, whose square "
+            "is too small to compute with: rescale the target."
         )
 
 
@@ -216,7 +223,7 @@ def read_target(y: Any, n_rows: int, estimator: Any, task: str = "auto") -> Targ
     task = _settle(task, guess_task(estimator, plain), estimator, plain)
     if task == "regression":
         numbers = _numbers(y, n_rows)
-        _refuse_huge(name, numbers)
+        _refuse_odd_scales(name, numbers)
         return Target(task, name, None, numbers, numbers)
     if classes is None:
         classes = read_classes(y, n_rows)  # raises the error for numbers that are no classes

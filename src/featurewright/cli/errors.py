@@ -48,6 +48,8 @@ def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 def did_you_mean(name: str, known: Iterable[str], limit: int = 12) -> str:
     """Return the end of a sentence about an unknown name: the likely one, or those there are."""
     names = list(known)
+    if not names:
+        return "the table has no columns."
     meant = closest(name, names)
     if meant is not None:
         return f"did you mean {meant!r}?"

@@ -246,9 +246,11 @@ class Source:
         """Return why polars cannot read the file, as a sentence."""
         lines = str(error).strip().splitlines() or ["unknown reason"]
         if "more fields than defined" in lines[0]:
-            return f"{self._long_row()}; look for an unquoted delimiter in it."
+            return f"{self._long_row()}."
         if "malformed" in lines[0] or "could not parse" in lines[0]:
             return f'{self._odd_quotes()}; write a cell with a quote in it as "5"" pipe".'
+        if self.kind != "csv" and lines[0].rstrip(".").endswith(("('N')", "('I')")):
+            return "NaN and Infinity are no JSON; write null where a number is missing."
         return lines[0].rstrip(".") + "."
 
     def _odd_quotes(self) -> str:
@@ -260,7 +262,7 @@ class Source:
         return "quotes do not match"
 
     def _long_row(self) -> str:
-        """Return the first row with more fields than the header, as text."""
+        """Return the first row with more fields than the header and what to do, as text."""
         with open_bytes(self.path, self.compression) as stream:
             text = codecs.getreader("utf-8")(stream, "replace")
             rows = csv.reader(text, delimiter=self.delimiter)
@@ -268,8 +270,11 @@ class Source:
             for row in rows:
                 if len(row) > width:
                     place = f"line {rows.line_num} has {len(row)} fields"
-                    return f"{place}, more fields than the header's {width}"
-        return "a row has more fields than the header"
+                    advice = "look for an unquoted delimiter in it"
+                    if 2 * width <= len(row):
+                        advice = "if the names are further down, remove the lines above them"
+                    return f"{place}, more fields than the header's {width}; {advice}"
+        return "a row has more fields than the header; look for an unquoted delimiter"
 
     def _json_lines(self) -> Iterator[pl.DataFrame]:
         """Read blocks of whole lines."""
@@ -351,6 +356,7 @@ def open_table(path: Path, *, delimiter: str | None = None, header: bool = True)
         raise UserError(f"{path} is a compressed {kind} file: unpack it first.")
     source = Source(path, kind, compression, header=header)
     if kind == "csv":
+        delimiter = "\t" if delimiter == r"\t" else delimiter  # as it is typed in a shell
         if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii()):
             raise UserError(f"The delimiter must be one character, got {delimiter!r}.")
         source.delimiter = delimiter or sniff_delimiter(start, whole=len(start) < SAMPLE)

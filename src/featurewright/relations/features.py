@@ -419,6 +419,9 @@ class RelationalFeatures(DeclaredParameters, TransformerMixin, BaseEstimator):
             return None, np.asarray(rows, dtype=np.float64)
         frame = wrap_frame(X, "X", named=len(self.links) > 0)
         check_names(self, X)
+        if not len(self.links):  # by place, as where only one of both tables has names
+            names = self._layout.schema.names
+            frame = frame.rename(dict(zip(frame.columns, names, strict=True)))
         return frame, encode_columns(frame, self._layout, "X")
 
     def _read_target(self, y: Any, n_rows: int) -> tuple[Numbers, TargetColumns]:

@@ -26,6 +26,7 @@ from featurewright.relations.linked import (
 from featurewright.relations.links import Link, LinkKind, all_links
 from featurewright.relations.targets import TARGET, TargetColumns, known_from
 from featurewright.tables import Schema
+from featurewright.tables.schema import generated_names
 
 _NESTED = ("sum", "mean", "min", "max", "last")  # of the rows of a nested link
 
@@ -285,7 +286,8 @@ def refuse_array(links: Sequence[Link]) -> None:
 def wrap_frame(table: Any, owner: str, *, named: bool) -> nw.DataFrame[Any]:
     """Return a data frame wrapped by narwhals, which wants each name of a column once.
 
-    With `named`, names must be text: links find columns by name.
+    With `named`, names must be text: links find columns by name. Otherwise, columns of pandas whose
+    names are no text are called `x0` and so on, like those of an array.
     """
     try:
         frame = nw.from_native(table, eager_only=True)
@@ -294,7 +296,10 @@ def wrap_frame(table: Any, owner: str, *, named: bool) -> nw.DataFrame[Any]:
             f"{owner} has several columns of one name ({' '.join(str(error).split())}): rename all "
             "but one of them."
         ) from error
-    odd = [name for name in frame.columns if not isinstance(name, str)] if named else []
+    odd = [name for name in frame.columns if not isinstance(name, str)]
+    if odd and not named:
+        names = list(generated_names(len(frame.columns)))
+        return nw.from_native(table.set_axis(names, axis=1), eager_only=True)
     if odd:
         raise TypeError(
             f"{owner} has a column named {odd[0]!r}, but links need names that are text: rename "

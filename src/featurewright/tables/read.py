@@ -557,7 +557,10 @@ def _convert_at_once(
     """Convert a frame of plain numbers in one step; return None for any other frame."""
     if np.any(schema.domains != Domain.REAL) or any(levels == () for levels in schema.levels):
         return None
-    if not all(kind.is_float() or kind.is_integer() for kind in frame.schema.dtypes()):
+    kinds = frame.schema.dtypes()
+    if not all(kind.is_float() or kind.is_integer() for kind in kinds):
+        return None
+    if any(kind in (nw.Int128, nw.UInt128) for kind in kinds):  # NumPy has no such numbers
         return None
     values = frame.to_numpy()
     if values.dtype.kind not in "fiu":

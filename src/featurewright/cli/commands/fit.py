@@ -354,7 +354,8 @@ def _tell_table(console: Console, training: Any, target: list[str], notices: Ite
     listed = ", ".join(map(repr, target))
     display.say(
         console,
-        f"{rows} rows, {columns} columns beside the target{'s' * (len(target) > 1)} {listed}.",
+        f"{rows} rows, {columns} column{'s' * (columns != 1)} beside the target"
+        f"{'s' * (len(target) > 1)} {listed}.",
     )
     if training.dropped:
         console.print(
