@@ -266,6 +266,9 @@ def test_refused_declarations() -> None:
         "time=3 of link 'linked' must be a text": Link(table, on="key", time=3),
         "name='' of link '' must be a text that is not empty": Link(table, on="key", name=""),
         "is a history without a time": Link.history(on="key", time=None),
+        "Link 'same key' has target_delay=3, but as_of is None": Link.group(
+            on="key", target_delay=3
+        ),
         "target_delay=3 of link 'linked' says when": Link(table, on="key", target_delay=3),
         "is a history, but only links to other tables nest": Link(
             table, on="key", links=[Link.history(on="key", time="t")]

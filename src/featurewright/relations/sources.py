@@ -233,8 +233,18 @@ def _learn_rows(link: Link, frame: nw.DataFrame[Any], as_of: str | None, max_ord
         return link.table
     if link.kind is LinkKind.TABLE:
         return learn_source(link, as_frame(link.table, link.title), max_order)
+    _check_group(link, as_of)
     timed = replace(link, time=as_of) if link.kind is LinkKind.GROUP else link
     return learn_source(timed, frame, max_order)
+
+
+def _check_group(link: Link, as_of: str | None) -> None:
+    """Refuse a delay of the targets of a group whose rows have no times."""
+    if link.kind is LinkKind.GROUP and link.target_delay and as_of is None:
+        raise ValueError(
+            f"Link {link.title!r} has target_delay={link.target_delay!r}, but as_of is None: name "
+            "the column of X that says at which time each row is predicted (as_of=…)."
+        )
 
 
 def read_links(
@@ -245,6 +255,8 @@ def read_links(
     Earlier rows are those of the whole table: what a row may see of them depends on its time alone.
     Groups without times have statistics of the training rows, and are read with these.
     """
+    for link in links:
+        _check_group(link, as_of)
     return [
         link
         if link.kind is LinkKind.GROUP and as_of is None
