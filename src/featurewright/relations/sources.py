@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -320,6 +321,19 @@ def _owner(link: Link) -> str:
     return "X" if link.kind is not LinkKind.TABLE else f"The table of link {link.title!r}"
 
 
+@contextmanager
+def _told_of(link: Link) -> Iterator[None]:
+    """Say in errors about a column which table it is in, where that is not X."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        said = str(error)
+        if link.kind is not LinkKind.TABLE or not said.startswith("Column "):
+            raise
+        where = f"In the table of link {link.title!r}, c{said[1:]}"
+        raise type(error)(where) from error
+
+
 def learn_source(link: Link, frame: nw.DataFrame[Any], max_order: int) -> Source:
     """Return a link with its rows, and how they were read."""
     layout = _learn_layout(link, frame, max_order)
@@ -331,7 +345,8 @@ def _learn_layout(link: Link, frame: nw.DataFrame[Any], max_order: int) -> LinkL
     leave_out = {name for _, name in link.keys} | ({link.time} if link.time else set())
     for nested in link.links:
         leave_out |= {name for name, _ in nested.keys}
-    table = learn_layout(frame, leave_out, for_values=True)
+    with _told_of(link):
+        table = learn_layout(frame, leave_out, for_values=True)
     below = []
     for nested in link.links:
         own = as_frame(nested.table, nested.title)
@@ -407,7 +422,8 @@ def _read(
     there = [name for _, name in link.keys]
     keys = learn_keys(read_keys(frame, there, _owner(link)), there)
     times = None if link.time is None else read_times(frame, link.time, _owner(link))
-    matrix = encode_columns(frame, layout.table, _owner(link), number_unseen=True)
+    with _told_of(link):
+        matrix = encode_columns(frame, layout.table, _owner(link), number_unseen=True)
     parts = [matrix]
     for nested, learned in zip(link.links, layout.nested, strict=True):
         given = tables.get(nested.title)
