@@ -24,6 +24,7 @@ from featurewright.relations.aggregates import (
 )
 from featurewright.relations.sources import learn_source
 
+WEEKS = Window(21.0, None, False)
 NUMBERS = [name for name in AGGREGATES if name not in ("share", "distinct", "mode")]
 
 
@@ -73,6 +74,24 @@ def scale(linked: dict[str, np.ndarray]) -> float:
 
 def as_nw(columns: dict[str, np.ndarray]):
     return nw.from_native(linked_frame(columns), eager_only=True)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "std", "trend"])
+def test_one_large_value_costs_later_windows_no_digits(name: str) -> None:
+    rng = np.random.default_rng(0)
+    times, value = np.arange(200.0), rng.normal(60.0, 1.0, 200)
+    value[20] = 1e30
+    linked = {"key": np.zeros(200), "time": times, "value": value}
+    source = learn_source(link_of(linked), as_nw(linked), 2)
+    until = np.arange(60.0, 200.0, 7.0)
+    frame = as_nw({"key": np.zeros(len(until)), "now": until})
+    values = LinkValues(source.linked, source.see(frame, "now", training=False))
+    feature = LinkFeature("rows", name, Column(0, "value", Domain.REAL), None, WEEKS)
+    expected = []
+    for now in until:
+        rows = naive.visible(linked, 0.0, now, WEEKS.span)
+        expected.append(naive.aggregate(name, value[rows], times[rows], now))
+    np.testing.assert_allclose(values.compute(feature), expected, rtol=1e-7)
 
 
 def test_condition_and_share() -> None:

@@ -13,6 +13,8 @@ from featurewright.engine.compiler import kernel
 
 BLOCK = 32  # linked rows whose minimum is kept
 N_MOMENTS = 6
+N_LOST = {1: 0, 3: 2, N_MOMENTS: 3}
+"""Of so many sums, those that what is lost by rounding is kept of."""
 
 
 @kernel
@@ -77,7 +79,7 @@ def _rows_of_key(keys, ends, offsets, order, begin):
 
 @kernel
 def range_moments(
-    values, times, offsets, keys, order, starts, ends, own, running, centres, out, out_own
+    values, times, offsets, keys, order, starts, ends, own, running, lost, centres, out, out_own
 ):
     """Sum the values of each range: as many of the `N_MOMENTS` sums as `out` has room for.
 
@@ -89,12 +91,16 @@ def range_moments(
 
     The sums of the row at `own` alone go to `out_own`, unless that is -1: the caller subtracts
     them, since a compiler would change the order of the differences. `running` has room for
-    the sums up to each row of the longest key, and one more.
+    the sums up to each row of the longest key, and one more, and so has `lost` for what the sums
+    of values, of their squares and of their products with times lose by rounding: a single value
+    that is much larger than others would else cost all later ranges their digits.
     """
-    n_moments = out.shape[0]
+    n_moments, n_lost = out.shape[0], lost.shape[0]
     begin = 0
     for m in range(n_moments):
         running[m, 0] = 0.0
+    for m in range(n_lost):
+        lost[m, 0] = 0.0
     while begin < order.shape[0]:
         stop, first, last = _rows_of_key(keys, ends, offsets, order, begin)
         centre = 0.0
@@ -104,26 +110,34 @@ def range_moments(
                 break
         count, total, squares = 0.0, 0.0, 0.0
         time_total, time_squares, products = 0.0, 0.0, 0.0
+        total_lost, squares_lost, products_lost = 0.0, 0.0, 0.0
         for j in range(first, last):
             place = j - first + 1
             if values[j] == values[j]:
                 count += 1.0
-                value = values[j] - centre
-                total += value
-                squares += value * value
+                if n_moments > 1:
+                    value = values[j] - centre
+                    total_lost += _rounding(total, value)
+                    total += value
+                    squares_lost += _rounding(squares, value * value)
+                    squares += value * value
                 if n_moments > 3:
                     time = times[j] - times[first]
                     time_total += time
                     time_squares += time * time
+                    products_lost += _rounding(products, time * value)
                     products += time * value
             running[0, place] = count
             if n_moments > 1:
                 running[1, place] = total
                 running[2, place] = squares
+                lost[0, place] = total_lost
+                lost[1, place] = squares_lost
             if n_moments > 3:
                 running[3, place] = time_total
                 running[4, place] = time_squares
                 running[5, place] = products
+                lost[2, place] = products_lost
         for at in range(begin, stop):
             i = order[at]
             centres[i] = centre
@@ -133,7 +147,22 @@ def range_moments(
                 if own[i] >= 0:
                     mine = own[i] - first
                     out_own[m, i] = running[m, mine + 1] - running[m, mine]
+            for k in range(n_lost):
+                m = k + 1 if k < 2 else N_MOMENTS - 1
+                if end > start:
+                    out[m, i] += lost[k, end] - lost[k, start]
+                if own[i] >= 0:
+                    mine = own[i] - first
+                    out_own[m, i] += lost[k, mine + 1] - lost[k, mine]
         begin = stop
+
+
+@kernel(inline=True)
+def _rounding(total, added):
+    """Return what is lost by rounding when a number is added to a total."""
+    rounded = total + added
+    part = rounded - total
+    return (total - (rounded - part)) + (added - part)
 
 
 @kernel

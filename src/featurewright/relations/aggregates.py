@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from featurewright.engine.features import evaluate_expressions
 from featurewright.engine.grammar import compile_operators
 from featurewright.engine.ranges import (
+    N_LOST,
     N_MOMENTS,
     order_by_key,
     range_ends,
@@ -343,11 +344,12 @@ class ValueColumn:
         if seen not in self._moments:
             rows = self._rows
             running = np.empty((self._n_moments, rows.longest + 1))
+            lost = np.empty((N_LOST[self._n_moments], rows.longest + 1))
             centres, out = np.empty(len(rows.keys)), np.empty((self._n_moments, len(rows.keys)))
             own = np.zeros((self._n_moments, 0 if seen.own is None else len(rows.keys)))
             range_moments(
                 *(self.raw, self._times, self.linked.offsets, rows.keys, rows.order),
-                *(seen.starts, seen.ends, rows.own, running, centres, out, own),
+                *(seen.starts, seen.ends, rows.own, running, lost, centres, out, own),
             )
             self._moments[seen] = centres, out if seen.own is None else out - own
         return self._moments[seen]
