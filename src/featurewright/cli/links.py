@@ -234,12 +234,13 @@ def make_links(
 
     made = []
     for text in texts:
+        keys = [here for here, _ in text.on]
         if text.kind == "group":
-            keys, delay = [here for here, _ in text.on], text.target_delay or 0.0
-            made.append(Link.group(on=keys, name=text.name, target_delay=delay))
+            late = text.target_delay or 0.0
+            made.append(Link.group(on=keys, name=text.name, target_delay=late))
             continue
         if text.kind == "history":
-            keys, delay = [here for here, _ in text.on], text.target_delay
+            delay = text.target_delay
             own = Link.history(on=keys, time=str(text.time), name=text.title, target_delay=delay)
             made.append(own)
             continue

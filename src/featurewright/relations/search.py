@@ -190,7 +190,11 @@ def counted_rows(
         return []
     linked = source.rows
     spans = [window for window in windows if window.rows is None]
-    within = {"count": [None, *spans], "share": [None, *windows], "time since last": [None]}
+    within: dict[str, list[Window | None]] = {
+        "count": [None, *spans],
+        "share": [None, *windows],
+        "time since last": [None],
+    }
     return [
         LinkFeature(linked.title, name, None, condition, window)
         for condition in conditions
@@ -210,7 +214,8 @@ def refined(
         Column(int(at), schema.names[at], Domain.REAL)
         for at in np.flatnonzero(schema.domains != Domain.CATEGORY)
     ]
-    own = feature.value.index if AGGREGATES[feature.aggregate].of == "category" else None
+    of_labels = AGGREGATES[feature.aggregate].of == "category" or feature.level is not None
+    own = feature.value.index if of_labels and isinstance(feature.value, Column) else None
     # Of labels that are all the same there is nothing to say.
     found = [_with(feature, condition=one) for one in conditions if one.column != own]
     if feature.aggregate == "count" and shares:
