@@ -94,6 +94,37 @@ def test_one_large_value_costs_later_windows_no_digits(name: str) -> None:
     np.testing.assert_allclose(values.compute(feature), expected, rtol=1e-7)
 
 
+@pytest.mark.parametrize("window", [None, WEEKS, Window(None, 30, False)])
+def test_rows_that_are_seen_often_come_and_go(window: Window | None, monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    n, n_rows = 400, 300
+    amounts = rng.normal(size=n).round(1)
+    amounts[rng.random(n) < 0.2] = np.nan
+    linked = {
+        "key": np.where(rng.random(n) < 0.7, 0, rng.integers(1, 4, n)),
+        "time": rng.integers(0, 90, n).astype(float),
+        "value": amounts,
+        "kind": rng.choice(["a", "b", "c", "d", None], n),
+    }
+    source = learn_source(link_of(linked), as_nw(linked), 2)
+    keys, now = rng.integers(0, 6, n_rows), rng.uniform(-5.0, 95.0, n_rows)
+    seen = source.see(as_nw({"key": keys, "now": now}), "now", training=False)
+    number, kind = Column(0, "value", Domain.REAL), Column(1, "kind", Domain.CATEGORY)
+    features = [
+        LinkFeature(
+            "rows", name, kind if AGGREGATES[name].of == "category" else number, one, window
+        )
+        for name in ("median", "quantile 0.25", "quantile 0.75", "distinct", "mode")
+        for one in (None, Condition(0, False, 0.3, "value > 0.3"))
+    ]
+    found = []
+    for often in (0, n_rows + 1):
+        monkeypatch.setattr("featurewright.relations.aggregates._OFTEN", often)
+        values = LinkValues(source.linked, seen)
+        found.append(np.column_stack([values.compute(feature) for feature in features]))
+    np.testing.assert_array_equal(*found)
+
+
 def test_condition_and_share() -> None:
     linked = make_linked(3, 60)
     source = learn_source(link_of(linked), as_nw(linked), 2)

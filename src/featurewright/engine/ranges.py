@@ -383,3 +383,118 @@ def range_levels(values, starts, ends, seen_in, out):
                     seen_in[code] = i
                     n += 1
         out[i] = n
+
+
+@kernel
+def sliding_quantiles(values, ranked, ranks, offsets, keys, order, starts, ends, shares, tree, out):
+    """Compute what `range_quantiles` does, in less time where many ranges of a key overlap.
+
+    The rows of a key are visited in order of their ends, then of their starts (`order`), so that
+    linked rows come and go one after the other. Those that a row sees are counted in a tree over
+    their ranks among the rows of the key (Fenwick's): `ranks` has the rank of each linked row,
+    `ranked` the linked rows of each key in order of their values. `tree` has room for the longest
+    key, and one more.
+    """
+    begin = 0
+    while begin < order.shape[0]:
+        stop, first, _ = _rows_of_key(keys, ends, offsets, order, begin)
+        size = 0 if keys[order[begin]] < 0 else offsets[keys[order[begin]] + 1] - first
+        for place in range(size + 1):
+            tree[place] = 0
+        half = 1
+        while 2 * half <= size:
+            half *= 2
+        low, high, n = first, first, 0
+        for at in range(begin, stop):
+            i = order[at]
+            while high < ends[i]:
+                n += _count_in(tree, size, ranks[high], values[high], 1)
+                high += 1
+            while low > starts[i]:
+                low -= 1
+                n += _count_in(tree, size, ranks[low], values[low], 1)
+            while low < starts[i]:
+                n -= _count_in(tree, size, ranks[low], values[low], -1)
+                low += 1
+            for k in range(shares.shape[0]):
+                if n == 0:
+                    out[k, i] = np.nan
+                    continue
+                place = shares[k] * (n - 1)
+                below = int(place)
+                smaller = values[ranked[first + _place_in(tree, size, half, below)]]
+                larger = smaller
+                if place > below:
+                    larger = values[ranked[first + _place_in(tree, size, half, below + 1)]]
+                out[k, i] = smaller + (place - below) * (larger - smaller)
+        begin = stop
+
+
+@kernel(inline=True)
+def _count_in(tree, size, rank, value, change):
+    """Change how often a rank is in a tree; return 1 if it is a rank that counts, else 0."""
+    if value != value:
+        return 0
+    at = rank + 1
+    while at <= size:
+        tree[at] += change
+        at += at & -at
+    return 1
+
+
+@kernel(inline=True)
+def _place_in(tree, size, half, wanted):
+    """Return the rank with as many ranks of a tree below it as are asked for."""
+    at, step = 0, half
+    while step > 0:
+        if at + step <= size and tree[at + step] <= wanted:
+            at += step
+            wanted -= tree[at]
+        step //= 2
+    return at
+
+
+@kernel
+def sliding_levels(values, offsets, keys, order, starts, ends, counts, out):
+    """Compute what `range_levels` and `range_modes` do where many ranges of a key overlap.
+
+    Rows are visited as by `sliding_quantiles`. `counts` has a zero for each level.
+    """
+    begin = 0
+    while begin < order.shape[0]:
+        stop, first, _ = _rows_of_key(keys, ends, offsets, order, begin)
+        low, high = first, first
+        n, most, mode, is_known = 0, 0, -1, True
+        for at in range(begin, stop):
+            i = order[at]
+            while high < ends[i] or low > starts[i]:
+                if high < ends[i]:
+                    place = high
+                    high += 1
+                else:
+                    low -= 1
+                    place = low
+                if values[place] == values[place]:
+                    code = int(values[place])
+                    counts[code] += 1
+                    n += counts[code] == 1
+                    if counts[code] > most or (counts[code] == most and code < mode):
+                        most, mode = counts[code], code
+            while low < starts[i]:
+                if values[low] == values[low]:
+                    code = int(values[low])
+                    n -= counts[code] == 1
+                    counts[code] -= 1
+                    is_known = is_known and code != mode
+                low += 1
+            if not is_known:
+                most, mode, is_known = 0, -1, True
+                for code in range(counts.shape[0]):
+                    if counts[code] > most:
+                        most, mode = counts[code], code
+            out[0, i] = n
+            out[1, i] = mode if mode >= 0 else np.nan
+        for place in range(low, high):
+            if values[place] == values[place]:
+                counts[int(values[place])] = 0
+        begin = stop
