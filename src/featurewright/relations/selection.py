@@ -38,6 +38,7 @@ _SCREEN_ROWS = 4_000  # rows that candidates are compared on, half of them to le
 _MAX_ROWS = 10_000  # rows that the better ones are ordered on
 _N_REFINED = 20  # candidates that variants are made of
 _COUNTED_SHARE = 4  # one in so many candidates may count rows under a condition
+_FEW = 4  # one in so many linked rows are of the keys of rows, or the others are left aside
 _SIMPLICITY = 0.8  # what a feature must explain of what one explains that is a part longer
 _ROWS_PER_FEATURE = 20  # training rows for each feature that is kept: few rows support few
 _POOL = 4  # candidates that are ordered, for each feature asked for
@@ -269,7 +270,10 @@ def compute_found(
             out[:, columns[number]] = values
 
         features = [chosen[place].feature for place in places]
-        LinkValues(sources[at].rows, mine).each(features, keep, local_threads(n_jobs))
+        linked, seen_rows = sources[at].rows, mine
+        if linked.n_rows_of(mine.keys) * _FEW < linked.n_rows:
+            linked, seen_rows = mine.alone(linked)
+        LinkValues(linked, seen_rows).each(features, keep, local_threads(n_jobs))
     return out
 
 
