@@ -12,7 +12,7 @@ from tests.relations.test_features import shop
 
 import featurewright
 from featurewright.cli import sources
-from featurewright.cli.links import parse_link, parse_newer
+from featurewright.cli.links import make_links, parse_link, parse_links, parse_newer
 
 SHORT = ("--methods", "batch", "--effort", "quick", "--folds", 3)
 LINK = "on=customer,time=date"
@@ -147,7 +147,8 @@ def test_history_and_group(call, tmp_path):
         ("orders.csv:on=a,tme=b", "did you mean 'time'?"),
         ("orders.csv:on=a,time=b,time=c", "says 'time' twice"),
         ("orders.csv:on=a,time", "says nothing for 'time'"),
-        ("orders.csv:on=a,target_delay=1", "is for history:… alone"),
+        ("orders.csv:on=a,target_delay=1", "is for history:… and group:… alone"),
+        ("group:on=a,target_delay=1", "of the group 'same a' needs"),
         ("history:on=a", "needs a time"),
         ("history:on=a,time=b,target_delay=soon", "give days, such as 1"),
         ("history:on=a=b,time=c", "name each key once"),
@@ -178,6 +179,11 @@ def test_columns_of_links_are_checked(call, shops):
         target = () if "--target" in arguments else ("-t", "rich")
         result = call("fit", table, *target, *arguments, code=1)
         assert said in " ".join(result.stderr.split())
+
+
+def test_targets_of_groups_are_known_after_a_delay():
+    texts = parse_links(["group:on=store,target_delay=2", "group:on=shelf"], "day", None)
+    assert [link.target_delay for link in make_links(texts, (), None)] == [2.0, 0.0]
 
 
 def test_newer_rows_have_a_name_and_a_file():

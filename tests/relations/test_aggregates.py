@@ -24,6 +24,7 @@ from featurewright.relations.aggregates import (
 )
 from featurewright.relations.sources import learn_source
 
+WEEKS = Window(21.0, None, False)
 NUMBERS = [name for name in AGGREGATES if name not in ("share", "distinct", "mode")]
 
 
@@ -73,6 +74,55 @@ def scale(linked: dict[str, np.ndarray]) -> float:
 
 def as_nw(columns: dict[str, np.ndarray]):
     return nw.from_native(linked_frame(columns), eager_only=True)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "std", "trend"])
+def test_one_large_value_costs_later_windows_no_digits(name: str) -> None:
+    rng = np.random.default_rng(0)
+    times, value = np.arange(200.0), rng.normal(60.0, 1.0, 200)
+    value[20] = 1e30
+    linked = {"key": np.zeros(200), "time": times, "value": value}
+    source = learn_source(link_of(linked), as_nw(linked), 2)
+    until = np.arange(60.0, 200.0, 7.0)
+    frame = as_nw({"key": np.zeros(len(until)), "now": until})
+    values = LinkValues(source.linked, source.see(frame, "now", training=False))
+    feature = LinkFeature("rows", name, Column(0, "value", Domain.REAL), None, WEEKS)
+    expected = []
+    for now in until:
+        rows = naive.visible(linked, 0.0, now, WEEKS.span)
+        expected.append(naive.aggregate(name, value[rows], times[rows], now))
+    np.testing.assert_allclose(values.compute(feature), expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("window", [None, WEEKS, Window(None, 30, False)])
+def test_rows_that_are_seen_often_come_and_go(window: Window | None, monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    n, n_rows = 400, 300
+    amounts = rng.normal(size=n).round(1)
+    amounts[rng.random(n) < 0.2] = np.nan
+    linked = {
+        "key": np.where(rng.random(n) < 0.7, 0, rng.integers(1, 4, n)),
+        "time": rng.integers(0, 90, n).astype(float),
+        "value": amounts,
+        "kind": rng.choice(["a", "b", "c", "d", None], n),
+    }
+    source = learn_source(link_of(linked), as_nw(linked), 2)
+    keys, now = rng.integers(0, 6, n_rows), rng.uniform(-5.0, 95.0, n_rows)
+    seen = source.see(as_nw({"key": keys, "now": now}), "now", training=False)
+    number, kind = Column(0, "value", Domain.REAL), Column(1, "kind", Domain.CATEGORY)
+    features = [
+        LinkFeature(
+            "rows", name, kind if AGGREGATES[name].of == "category" else number, one, window
+        )
+        for name in ("median", "quantile 0.25", "quantile 0.75", "distinct", "mode")
+        for one in (None, Condition(0, False, 0.3, "value > 0.3"))
+    ]
+    found = []
+    for often in (0, n_rows + 1):
+        monkeypatch.setattr("featurewright.relations.aggregates._OFTEN", often)
+        values = LinkValues(source.linked, seen)
+        found.append(np.column_stack([values.compute(feature) for feature in features]))
+    np.testing.assert_array_equal(*found)
 
 
 def test_condition_and_share() -> None:

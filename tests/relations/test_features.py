@@ -109,6 +109,43 @@ def test_labels_that_the_fit_did_not_see_are_counted() -> None:
     np.testing.assert_array_equal(pandas, found)
 
 
+@pytest.mark.parametrize(
+    ("aggregates", "expected"),
+    [
+        ("all", "share(events, last 30 days, where kind = 'failed')"),
+        (["share"], "share(events, last 30 days, where kind = 'failed')"),
+        (["time since last", "mean"], "time since last(events, where kind = 'failed')"),
+    ],
+)
+def test_events_of_one_kind_are_found_where_their_number_says_nothing(
+    aggregates: Any, expected: str
+) -> None:
+    rng = np.random.default_rng(0)
+    n, n_events = 800, 12_000
+    kinds = rng.choice(["ok", "failed", "reset", "login"], n_events)
+    values = {f"noise {k}": rng.normal(size=n_events) for k in range(6)}
+    times = days(rng.uniform(0, 200, n_events))
+    events = pl.DataFrame(
+        {"machine": rng.integers(0, 80, n_events), "at": times, "kind": kinds, **values}
+    )
+    rows = pl.DataFrame(
+        {"machine": rng.integers(0, 80, n), "now": days(rng.uniform(60, 200, n))}
+    ).with_row_index("row")
+    seen = rows.join(events, on="machine").filter(pl.col("at") < pl.col("now"))
+    failed = pl.col("kind") == "failed"
+    if aggregates == ["time since last", "mean"]:
+        said = seen.filter(failed).group_by("row").agg((pl.col("now") - pl.col("at")).min())
+    else:
+        recent = seen.filter(pl.col("at") >= pl.col("now") - pl.duration(days=30))
+        said = recent.group_by("row").agg(failed.mean().alias("now"))
+    signal = rows.join(said, on="row", how="left", suffix=" of it")["now of it"]
+    y = signal.to_physical().cast(pl.Float64).fill_null(strategy="mean").to_numpy()
+    links = [Link(events, on="machine", time="at", name="events")]
+    model = RelationalFeatures(links, as_of="now", aggregates=aggregates, random_state=0)
+    model.fit(rows.drop("row"), y / y.std())
+    assert str(model.features_[0]) == expected
+
+
 def test_the_most_frequent_and_the_last_label_are_found() -> None:
     """No number of rows with a label says it, since each key has as many as it likes."""
     rng = np.random.default_rng(0)
@@ -350,6 +387,7 @@ def test_the_same_seed_gives_the_same_features() -> None:
         ({"aggregates": ["avg"]}, ValueError, "'avg' is not known"),
         ({"windows": ["10 weeks"]}, ValueError, "such as '10 rows'"),
         ({"windows": [-3]}, ValueError, "above 0"),
+        ({"windows": [f"{10**20} rows"]}, ValueError, "from 1 to 2147483647"),
     ],
 )
 def test_refused_parameters(change: dict[str, Any], error: type, text: str) -> None:

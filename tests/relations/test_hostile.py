@@ -264,6 +264,12 @@ def test_refused_declarations() -> None:
     table = pl.DataFrame({"key": [1, 2]})
     for text, link in {
         "time=3 of link 'linked' must be a text": Link(table, on="key", time=3),
+        "name='' of link '' must be a text that is not empty": Link(table, on="key", name=""),
+        "is a history without a time": Link.history(on="key", time=None),
+        "Link 'same key' has target_delay=3, but as_of is None": Link.group(
+            on="key", target_delay=3
+        ),
+        "target_delay=3 of link 'linked' says when": Link(table, on="key", target_delay=3),
         "is a history, but only links to other tables nest": Link(
             table, on="key", links=[Link.history(on="key", time="t")]
         ),
@@ -315,6 +321,16 @@ def test_columns_that_are_not_there_are_told_with_those_that_are() -> None:
     with pytest.raises(ValueError, match="The feature names should match") as caught:
         model.transform(customers.drop("age"))
     assert "feature_names_in_" in " ".join(caught.value.__notes__)
+
+
+def test_errors_about_a_column_say_which_table_it_is_in() -> None:
+    rows = pl.DataFrame({"key": [1, 2, 3, 4]})
+    link = Link(rows.with_columns(size=pl.lit(float("inf"))), on="key", name="parts")
+    with pytest.raises(ValueError, match="In the table of link 'parts', column 'size' contains"):
+        RelationalFeatures([link]).fit(rows, [0, 1, 0, 1])
+    link = Link(rows.with_columns(size=pl.concat_list("key")), on="key", name="parts")
+    with pytest.raises(TypeError, match="In the table of link 'parts', column 'size' has"):
+        RelationalFeatures([link]).fit(rows, [0, 1, 0, 1])
 
 
 def test_columns_of_one_name() -> None:

@@ -36,7 +36,7 @@ class LinkText:
     name : str or None
         How features call the linked rows.
     target_delay : float or None
-        Of a history, when targets are known.
+        Of a history or a group, when targets are known.
     """
 
     kind: str
@@ -108,8 +108,10 @@ def _check_kind(
         raise UserError(f"--link {text!r} needs a time, which says which rows are earlier: time=….")
     if kind == "group" and "time" in found:
         raise UserError(f"--link {text!r} has a time, but a group has none: use history:… for it.")
-    if kind != "history" and "target_delay" in found:
-        raise UserError(f"--link {text!r} has a target_delay, which is for history:… alone.")
+    if kind == "table" and "target_delay" in found:
+        raise UserError(
+            f"--link {text!r} has a target_delay, which is for history:… and group:… alone."
+        )
     if kind != "table" and any(here != there for here, there in keys):
         raise UserError(f"--link {text!r} links the table with itself: name each key once.")
 
@@ -135,6 +137,12 @@ def parse_links(texts: Iterable[str], as_of: str | None, order_by: str | None) -
         raise UserError(
             f"The link {timed.title!r} has the time {timed.time!r}, so rows need one too: add "
             "--as-of with the column that says when each row is predicted."
+        )
+    late = next((one for one in linked if one.kind == "group" and one.target_delay), None)
+    if late is not None and as_of is None:
+        raise UserError(
+            f"The target_delay of the group {late.title!r} needs the times of rows: add --as-of "
+            "with the column that says when each row is predicted."
         )
     if order_by is not None and (as_of is not None or any(one.kind == "history" for one in linked)):
         raise UserError(
@@ -226,11 +234,12 @@ def make_links(
 
     made = []
     for text in texts:
+        keys = [here for here, _ in text.on]
         if text.kind == "group":
-            made.append(Link.group(on=[here for here, _ in text.on], name=text.name))
+            late = text.target_delay or 0.0
+            made.append(Link.group(on=keys, name=text.name, target_delay=late))
             continue
         if text.kind == "history":
-            keys = [here for here, _ in text.on]
             delay = text.target_delay
             own = Link.history(on=keys, time=str(text.time), name=text.title, target_delay=delay)
             made.append(own)

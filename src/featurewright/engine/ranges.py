@@ -13,6 +13,8 @@ from featurewright.engine.compiler import kernel
 
 BLOCK = 32  # linked rows whose minimum is kept
 N_MOMENTS = 6
+N_LOST = {1: 0, 3: 2, N_MOMENTS: 3}
+"""Of so many sums, those that what is lost by rounding is kept of."""
 
 
 @kernel
@@ -77,7 +79,7 @@ def _rows_of_key(keys, ends, offsets, order, begin):
 
 @kernel
 def range_moments(
-    values, times, offsets, keys, order, starts, ends, own, running, centres, out, out_own
+    values, times, offsets, keys, order, starts, ends, own, running, lost, centres, out, out_own
 ):
     """Sum the values of each range: as many of the `N_MOMENTS` sums as `out` has room for.
 
@@ -89,12 +91,16 @@ def range_moments(
 
     The sums of the row at `own` alone go to `out_own`, unless that is -1: the caller subtracts
     them, since a compiler would change the order of the differences. `running` has room for
-    the sums up to each row of the longest key, and one more.
+    the sums up to each row of the longest key, and one more, and so has `lost` for what the sums
+    of values, of their squares and of their products with times lose by rounding: a single value
+    that is much larger than others would else cost all later ranges their digits.
     """
-    n_moments = out.shape[0]
+    n_moments, n_lost = out.shape[0], lost.shape[0]
     begin = 0
     for m in range(n_moments):
         running[m, 0] = 0.0
+    for m in range(n_lost):
+        lost[m, 0] = 0.0
     while begin < order.shape[0]:
         stop, first, last = _rows_of_key(keys, ends, offsets, order, begin)
         centre = 0.0
@@ -104,26 +110,34 @@ def range_moments(
                 break
         count, total, squares = 0.0, 0.0, 0.0
         time_total, time_squares, products = 0.0, 0.0, 0.0
+        total_lost, squares_lost, products_lost = 0.0, 0.0, 0.0
         for j in range(first, last):
             place = j - first + 1
             if values[j] == values[j]:
                 count += 1.0
-                value = values[j] - centre
-                total += value
-                squares += value * value
+                if n_moments > 1:
+                    value = values[j] - centre
+                    total_lost += _rounding(total, value)
+                    total += value
+                    squares_lost += _rounding(squares, value * value)
+                    squares += value * value
                 if n_moments > 3:
                     time = times[j] - times[first]
                     time_total += time
                     time_squares += time * time
+                    products_lost += _rounding(products, time * value)
                     products += time * value
             running[0, place] = count
             if n_moments > 1:
                 running[1, place] = total
                 running[2, place] = squares
+                lost[0, place] = total_lost
+                lost[1, place] = squares_lost
             if n_moments > 3:
                 running[3, place] = time_total
                 running[4, place] = time_squares
                 running[5, place] = products
+                lost[2, place] = products_lost
         for at in range(begin, stop):
             i = order[at]
             centres[i] = centre
@@ -133,7 +147,22 @@ def range_moments(
                 if own[i] >= 0:
                     mine = own[i] - first
                     out_own[m, i] = running[m, mine + 1] - running[m, mine]
+            for k in range(n_lost):
+                m = k + 1 if k < 2 else N_MOMENTS - 1
+                if end > start:
+                    out[m, i] += lost[k, end] - lost[k, start]
+                if own[i] >= 0:
+                    mine = own[i] - first
+                    out_own[m, i] += lost[k, mine + 1] - lost[k, mine]
         begin = stop
+
+
+@kernel(inline=True)
+def _rounding(total, added):
+    """Return what is lost by rounding when a number is added to a total."""
+    rounded = total + added
+    part = rounded - total
+    return (total - (rounded - part)) + (added - part)
 
 
 @kernel
@@ -354,3 +383,118 @@ def range_levels(values, starts, ends, seen_in, out):
                     seen_in[code] = i
                     n += 1
         out[i] = n
+
+
+@kernel
+def sliding_quantiles(values, ranked, ranks, offsets, keys, order, starts, ends, shares, tree, out):
+    """Compute what `range_quantiles` does, in less time where many ranges of a key overlap.
+
+    The rows of a key are visited in order of their ends, then of their starts (`order`), so that
+    linked rows come and go one after the other. Those that a row sees are counted in a tree over
+    their ranks among the rows of the key (Fenwick's): `ranks` has the rank of each linked row,
+    `ranked` the linked rows of each key in order of their values. `tree` has room for the longest
+    key, and one more.
+    """
+    begin = 0
+    while begin < order.shape[0]:
+        stop, first, _ = _rows_of_key(keys, ends, offsets, order, begin)
+        size = 0 if keys[order[begin]] < 0 else offsets[keys[order[begin]] + 1] - first
+        for place in range(size + 1):
+            tree[place] = 0
+        half = 1
+        while 2 * half <= size:
+            half *= 2
+        low, high, n = first, first, 0
+        for at in range(begin, stop):
+            i = order[at]
+            while high < ends[i]:
+                n += _count_in(tree, size, ranks[high], values[high], 1)
+                high += 1
+            while low > starts[i]:
+                low -= 1
+                n += _count_in(tree, size, ranks[low], values[low], 1)
+            while low < starts[i]:
+                n -= _count_in(tree, size, ranks[low], values[low], -1)
+                low += 1
+            for k in range(shares.shape[0]):
+                if n == 0:
+                    out[k, i] = np.nan
+                    continue
+                place = shares[k] * (n - 1)
+                below = int(place)
+                smaller = values[ranked[first + _place_in(tree, size, half, below)]]
+                larger = smaller
+                if place > below:
+                    larger = values[ranked[first + _place_in(tree, size, half, below + 1)]]
+                out[k, i] = smaller + (place - below) * (larger - smaller)
+        begin = stop
+
+
+@kernel(inline=True)
+def _count_in(tree, size, rank, value, change):
+    """Change how often a rank is in a tree; return 1 if it is a rank that counts, else 0."""
+    if value != value:
+        return 0
+    at = rank + 1
+    while at <= size:
+        tree[at] += change
+        at += at & -at
+    return 1
+
+
+@kernel(inline=True)
+def _place_in(tree, size, half, wanted):
+    """Return the rank with as many ranks of a tree below it as are asked for."""
+    at, step = 0, half
+    while step > 0:
+        if at + step <= size and tree[at + step] <= wanted:
+            at += step
+            wanted -= tree[at]
+        step //= 2
+    return at
+
+
+@kernel
+def sliding_levels(values, offsets, keys, order, starts, ends, counts, out):
+    """Compute what `range_levels` and `range_modes` do where many ranges of a key overlap.
+
+    Rows are visited as by `sliding_quantiles`. `counts` has a zero for each level.
+    """
+    begin = 0
+    while begin < order.shape[0]:
+        stop, first, _ = _rows_of_key(keys, ends, offsets, order, begin)
+        low, high = first, first
+        n, most, mode, is_known = 0, 0, -1, True
+        for at in range(begin, stop):
+            i = order[at]
+            while high < ends[i] or low > starts[i]:
+                if high < ends[i]:
+                    place = high
+                    high += 1
+                else:
+                    low -= 1
+                    place = low
+                if values[place] == values[place]:
+                    code = int(values[place])
+                    counts[code] += 1
+                    n += counts[code] == 1
+                    if counts[code] > most or (counts[code] == most and code < mode):
+                        most, mode = counts[code], code
+            while low < starts[i]:
+                if values[low] == values[low]:
+                    code = int(values[low])
+                    n -= counts[code] == 1
+                    counts[code] -= 1
+                    is_known = is_known and code != mode
+                low += 1
+            if not is_known:
+                most, mode, is_known = 0, -1, True
+                for code in range(counts.shape[0]):
+                    if counts[code] > most:
+                        most, mode = counts[code], code
+            out[0, i] = n
+            out[1, i] = mode if mode >= 0 else np.nan
+        for place in range(low, high):
+            if values[place] == values[place]:
+                counts[int(values[place])] = 0
+        begin = stop

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from featurewright.engine.features import evaluate_expressions
 from featurewright.engine.grammar import compile_operators
 from featurewright.engine.ranges import (
+    N_LOST,
     N_MOMENTS,
     order_by_key,
     range_ends,
@@ -21,6 +22,8 @@ from featurewright.engine.ranges import (
     range_modes,
     range_moments,
     range_quantiles,
+    sliding_levels,
+    sliding_quantiles,
 )
 from featurewright.engine.threads import run_in_threads
 from featurewright.expressions import Column, Domain, Expression
@@ -31,6 +34,7 @@ from featurewright.tables import Schema
 
 Result = TypeVar("Result")
 
+_OFTEN = 32  # times that a linked row is seen, on average
 _BLOCK_ROWS = 65_536  # of linked rows, that an expression is evaluated on at a time
 
 
@@ -237,6 +241,15 @@ class SeenRows:
     until: Numbers | None
     own: Places | None = None
 
+    def overlaps(self, linked: LinkedRows) -> bool:
+        """Whether linked rows are seen so often that it pays to let them come and go in order."""
+        return int((self.ends - self.starts).sum()) > _OFTEN * linked.n_rows
+
+    @cached_property
+    def by_end(self) -> Places:
+        """The rows in order of their keys, of the ends of what they see, and of its starts."""
+        return np.lexsort((self.starts, self.ends, self.keys))
+
     def within(self, window: Window | None, linked: LinkedRows) -> SeenRows:
         """Return the rows that are seen in a window."""
         if window is None:
@@ -343,11 +356,12 @@ class ValueColumn:
         if seen not in self._moments:
             rows = self._rows
             running = np.empty((self._n_moments, rows.longest + 1))
+            lost = np.empty((N_LOST[self._n_moments], rows.longest + 1))
             centres, out = np.empty(len(rows.keys)), np.empty((self._n_moments, len(rows.keys)))
             own = np.zeros((self._n_moments, 0 if seen.own is None else len(rows.keys)))
             range_moments(
                 *(self.raw, self._times, self.linked.offsets, rows.keys, rows.order),
-                *(seen.starts, seen.ends, rows.own, running, centres, out, own),
+                *(seen.starts, seen.ends, rows.own, running, lost, centres, out, own),
             )
             self._moments[seen] = centres, out if seen.own is None else out - own
         return self._moments[seen]
@@ -394,10 +408,28 @@ class ValueColumn:
         if seen not in self._quantiles:
             longest = int((seen.ends - seen.starts).max(initial=0))
             out = np.empty((len(self._shares), len(seen.keys)))
-            scratch = np.empty(longest + 1)
-            range_quantiles(self.raw, seen.starts, seen.ends, self._shares, scratch, out)
+            if seen.overlaps(self.linked):
+                ranked, ranks = self._ranks
+                tree = np.empty(self._rows.longest + 1, np.int64)
+                sliding_quantiles(
+                    *(self.raw, ranked, ranks, self.linked.offsets, seen.keys, seen.by_end),
+                    *(seen.starts, seen.ends, self._shares, tree, out),
+                )
+            else:
+                scratch = np.empty(longest + 1)
+                range_quantiles(self.raw, seen.starts, seen.ends, self._shares, scratch, out)
             self._quantiles[seen] = out
         return np.asarray(self._quantiles[seen][int(np.searchsorted(self._shares, share))])
+
+    @cached_property
+    def _ranks(self) -> tuple[Places, Places]:
+        """The linked rows of each key in order of their values, and the rank of each of them."""
+        offsets = self.linked.offsets
+        keys = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        ranked, ranks = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
+        order_by_key(keys, np.argsort(self.raw, kind="stable"), offsets[:-1].copy(), ranked)
+        ranks[ranked] = np.arange(len(keys)) - offsets[keys]
+        return ranked, ranks
 
     @cached_property
     def _n_levels(self) -> int:
@@ -406,14 +438,28 @@ class ValueColumn:
 
     def distinct(self, seen: SeenRows) -> Numbers:
         """Return the number of distinct levels in each range."""
+        if seen.overlaps(self.linked):
+            return self._levels(seen)[0]
         out = np.empty(len(seen.keys))
         range_levels(self.raw, seen.starts, seen.ends, np.full(self._n_levels, -1, np.int64), out)
         return out
 
     def mode(self, seen: SeenRows) -> Numbers:
         """Return the most frequent level of each range; of several the first one; NaN for none."""
+        if seen.overlaps(self.linked):
+            return self._levels(seen)[1]
         out = np.empty(len(seen.keys))
         range_modes(self.raw, seen.starts, seen.ends, np.zeros(self._n_levels, np.int64), out)
+        return out
+
+    def _levels(self, seen: SeenRows) -> Numbers:
+        """Return the number of distinct levels in each range, and the most frequent one."""
+        out = np.empty((2, len(seen.keys)))
+        counts = np.zeros(self._n_levels, np.int64)
+        sliding_levels(
+            *(self.raw, self.linked.offsets, seen.keys, seen.by_end),
+            *(seen.starts, seen.ends, counts, out),
+        )
         return out
 
 

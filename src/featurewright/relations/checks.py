@@ -8,6 +8,8 @@ from typing import Any
 from featurewright.estimators.parameters import number, one_of, whole_number
 from featurewright.relations.aggregates import AGGREGATES, Window
 
+_MAX_ROWS = 2**31 - 1  # of a window
+
 
 def check_as_of(name: str, value: Any) -> None:
     """Check the name of a column of times."""
@@ -47,5 +49,6 @@ def make_window(value: Any, *, has_dates: bool) -> Window:
         count, _, unit = value.partition(" ")
         if not count.isdigit() or unit not in ("row", "rows"):
             raise ValueError(f"windows holds {value!r}, but a text must be such as '10 rows'.")
-        return Window(None, whole_number("windows", int(count), 1), has_dates)
+        rows = whole_number("windows", int(count), 1, most=_MAX_ROWS)
+        return Window(None, rows, has_dates)
     return Window(number("windows", value, above=0.0), None, has_dates)

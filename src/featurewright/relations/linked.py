@@ -147,6 +147,11 @@ class LinkedRows:
         new[self.offsets[:-1][np.diff(self.offsets) > 0]] = True
         return np.maximum.accumulate(np.where(new, np.arange(self.n_rows), 0))
 
+    def n_rows_of(self, keys: Places) -> int:
+        """Return how many rows some keys have together."""
+        chosen = np.unique(keys[keys >= 0])
+        return int((self.offsets[chosen + 1] - self.offsets[chosen]).sum())
+
     def of_keys(self, keys: Places) -> tuple[LinkedRows, Places]:
         """Return the rows of some keys alone, and the numbers of the keys among these."""
         chosen, codes = np.unique(keys, return_inverse=True)

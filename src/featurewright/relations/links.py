@@ -281,10 +281,23 @@ def _check_list(name: str, links: Any) -> None:
             raise ValueError(f"{name} holds {link!r}, but every entry must be a Link.")
         _ = link.keys  # raises where `on` makes no sense
         for what, value in (("time", link.time), ("name", link.name)):
-            if value is not None and not isinstance(value, str):
-                raise ValueError(f"{what}={value!r} of link {link.title!r} must be a text.")
+            if value is not None and not (isinstance(value, str) and value):
+                raise ValueError(
+                    f"{what}={value!r} of link {link.title!r} must be a text that is not empty."
+                )
+        if link.kind is LinkKind.HISTORY and link.time is None:
+            raise ValueError(
+                f"Link {link.title!r} is a history without a time, but which rows are earlier is "
+                "told by one: name the column of times (time=…)."
+            )
         if link.target_delay is not None:
             number(f"target_delay of link {link.title!r}", link.target_delay, least=0.0)
+            if link.kind is LinkKind.TABLE:
+                raise ValueError(
+                    f"target_delay={link.target_delay!r} of link {link.title!r} says when targets "
+                    "of the table's own rows are known, but this link is to another table: leave "
+                    "it out, or use Link.history or Link.group."
+                )
         _check_list(f"links of link {link.title!r}", link.links)
         for nested in link.links:
             if nested.kind is not LinkKind.TABLE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -175,6 +175,36 @@ def conditions_of(linked: LinkedRows, past: NDArray[np.bool_]) -> list[Condition
     return found
 
 
+def counted_rows(
+    source: Source,
+    aggregates: Collection[str],
+    windows: Sequence[Window],
+    conditions: Sequence[Condition],
+) -> list[LinkFeature]:
+    """Return how many linked rows meet a condition, their share, and how long ago the last one was.
+
+    These are tried whatever the number of all rows says: events of one kind may be in no relation
+    to the number of events.
+    """
+    if source.target is not None:
+        return []
+    linked = source.rows
+    spans = [window for window in windows if window.rows is None]
+    within: dict[str, list[Window | None]] = {
+        "count": [None, *spans],
+        "share": [None, *windows],
+        "time since last": [None],
+    }
+    return [
+        LinkFeature(linked.title, name, None, condition, window)
+        for condition in conditions
+        for name, tried in within.items()
+        if name in aggregates and not (AGGREGATES[name].needs_time and linked.times is None)
+        if AGGREGATES[name].for_groups or not source.is_group
+        for window in tried
+    ]
+
+
 def refined(
     feature: LinkFeature, source: Source, conditions: Sequence[Condition], shares: bool
 ) -> list[LinkFeature]:
@@ -184,7 +214,10 @@ def refined(
         Column(int(at), schema.names[at], Domain.REAL)
         for at in np.flatnonzero(schema.domains != Domain.CATEGORY)
     ]
-    found = [_with(feature, condition=condition) for condition in conditions]
+    of_labels = AGGREGATES[feature.aggregate].of == "category" or feature.level is not None
+    own = feature.value.index if of_labels and isinstance(feature.value, Column) else None
+    # Of labels that are all the same there is nothing to say.
+    found = [_with(feature, condition=one) for one in conditions if one.column != own]
     if feature.aggregate == "count" and shares:
         found += [_with(variant, aggregate="share") for variant in found]
     is_number = feature.domain is Domain.REAL

@@ -24,6 +24,7 @@ from featurewright.relations.search import (
     auto_windows,
     base_candidates,
     conditions_of,
+    counted_rows,
     explained,
     held_out_worth,
     least_worth,
@@ -36,6 +37,8 @@ from featurewright.relations.sources import Source
 _SCREEN_ROWS = 4_000  # rows that candidates are compared on, half of them to learn from
 _MAX_ROWS = 10_000  # rows that the better ones are ordered on
 _N_REFINED = 20  # candidates that variants are made of
+_COUNTED_SHARE = 4  # one in so many candidates may count rows under a condition
+_FEW = 4  # one in so many linked rows are of the keys of rows, or the others are left aside
 _SIMPLICITY = 0.8  # what a feature must explain of what one explains that is a part longer
 _ROWS_PER_FEATURE = 20  # training rows for each feature that is kept: few rows support few
 _POOL = 4  # candidates that are ordered, for each feature asked for
@@ -164,13 +167,14 @@ class FeatureSearch:
             return found
 
         past = {at: seen_by_any(self._sources[at].rows, seen) for at, seen in self._seen.items()}
+        windows = {at: self._windows(at, past[at]) for at in values}
         base = [
             (at, feature)
             for at in values
             for feature in base_candidates(
                 self._sources[at],
                 list(settings.aggregates),
-                self._windows(at, past[at]),
+                windows[at],
                 past[at],
                 categories=settings.categories,
             )
@@ -192,8 +196,17 @@ class FeatureSearch:
             )
             if (one.source, feature) not in tried
         ]
-        room = max(0, settings.budget - len(found))
-        found += score(some_of(list(dict.fromkeys(variants)), room, rng))
+        counted = [
+            (at, feature)
+            for at in values
+            for feature in counted_rows(
+                self._sources[at], settings.aggregates, windows[at], conditions[at]
+            )
+        ]
+        counted = some_of(counted, settings.budget // _COUNTED_SHARE, rng)
+        variants = list(dict.fromkeys(one for one in variants if one not in set(counted)))
+        room = max(0, settings.budget - len(found) - len(counted))
+        found += score([*counted, *some_of(variants, room, rng)])
         least = least_worth(len(found), int(np.count_nonzero(~learning)))
         good = [one for one in _best(found) if one.worth > least and not self._grows(one)]
         return self._order(_in_turns(good)[: _POOL * settings.n_features], target, known)
@@ -257,7 +270,10 @@ def compute_found(
             out[:, columns[number]] = values
 
         features = [chosen[place].feature for place in places]
-        LinkValues(sources[at].rows, mine).each(features, keep, local_threads(n_jobs))
+        linked, seen_rows = sources[at].rows, mine
+        if linked.n_rows_of(mine.keys) * _FEW < linked.n_rows:
+            linked, seen_rows = mine.alone(linked)
+        LinkValues(linked, seen_rows).each(features, keep, local_threads(n_jobs))
     return out
 
 

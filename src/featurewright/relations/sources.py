@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -234,8 +235,18 @@ def _learn_rows(link: Link, frame: nw.DataFrame[Any], as_of: str | None, max_ord
         return link.table
     if link.kind is LinkKind.TABLE:
         return learn_source(link, as_frame(link.table, link.title), max_order)
+    _check_group(link, as_of)
     timed = replace(link, time=as_of) if link.kind is LinkKind.GROUP else link
     return learn_source(timed, frame, max_order)
+
+
+def _check_group(link: Link, as_of: str | None) -> None:
+    """Refuse a delay of the targets of a group whose rows have no times."""
+    if link.kind is LinkKind.GROUP and link.target_delay and as_of is None:
+        raise ValueError(
+            f"Link {link.title!r} has target_delay={link.target_delay!r}, but as_of is None: name "
+            "the column of X that says at which time each row is predicted (as_of=…)."
+        )
 
 
 def read_links(
@@ -246,6 +257,8 @@ def read_links(
     Earlier rows are those of the whole table: what a row may see of them depends on its time alone.
     Groups without times have statistics of the training rows, and are read with these.
     """
+    for link in links:
+        _check_group(link, as_of)
     return [
         link
         if link.kind is LinkKind.GROUP and as_of is None
@@ -313,6 +326,19 @@ def _owner(link: Link) -> str:
     return "X" if link.kind is not LinkKind.TABLE else f"The table of link {link.title!r}"
 
 
+@contextmanager
+def _told_of(link: Link) -> Iterator[None]:
+    """Say in errors about a column which table it is in, where that is not X."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        said = str(error)
+        if link.kind is not LinkKind.TABLE or not said.startswith("Column "):
+            raise
+        where = f"In the table of link {link.title!r}, c{said[1:]}"
+        raise type(error)(where) from error
+
+
 def learn_source(link: Link, frame: nw.DataFrame[Any], max_order: int) -> Source:
     """Return a link with its rows, and how they were read."""
     layout = _learn_layout(link, frame, max_order)
@@ -324,7 +350,8 @@ def _learn_layout(link: Link, frame: nw.DataFrame[Any], max_order: int) -> LinkL
     leave_out = {name for _, name in link.keys} | ({link.time} if link.time else set())
     for nested in link.links:
         leave_out |= {name for name, _ in nested.keys}
-    table = learn_layout(frame, leave_out, for_values=True)
+    with _told_of(link):
+        table = learn_layout(frame, leave_out, for_values=True)
     below = []
     for nested in link.links:
         own = as_frame(nested.table, nested.title)
@@ -400,7 +427,8 @@ def _read(
     there = [name for _, name in link.keys]
     keys = learn_keys(read_keys(frame, there, _owner(link)), there)
     times = None if link.time is None else read_times(frame, link.time, _owner(link))
-    matrix = encode_columns(frame, layout.table, _owner(link), number_unseen=True)
+    with _told_of(link):
+        matrix = encode_columns(frame, layout.table, _owner(link), number_unseen=True)
     parts = [matrix]
     for nested, learned in zip(link.links, layout.nested, strict=True):
         given = tables.get(nested.title)
