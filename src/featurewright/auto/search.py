@@ -670,6 +670,7 @@ class Search:
         """Try the best few candidates on further folds, unless the choice is clear already.
 
         The score of the best of many candidates on few rows is partly chance; other folds show it.
+        One that loses on the first two of them is tried on no more.
         """
         board, n_first = self.leaderboard, self._n_folds
         if not self._further or board.n_folds < max(2, n_first) or board.is_beyond_doubt():
@@ -703,9 +704,10 @@ class Search:
                 board.add(candidate.label, candidate, number, score)
             board.records[label].seconds += self.clock.now() - started
             self._report(label, f"further fold {number + 1 - n_first}", n_first)
-            n_proofs = board.n_folds - n_first
-            if n_proofs >= 2 and all(board.loses_everywhere(c, n_first) for c in finalists):
-                break  # more folds would prove nothing
+            if board.n_folds >= n_first + 2:
+                finalists = [c for c in finalists if not board.loses_everywhere(c, n_first)]
+            if not finalists:
+                break
         if board.n_folds >= n_first + 2:
             board.n_choosing_folds = n_first
 
