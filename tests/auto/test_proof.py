@@ -42,10 +42,8 @@ def searched(score: float, *, left: float = 10.0, fold_rows: int = 50) -> Search
 
 
 def finalists(board: Leaderboard) -> list[Candidate]:
-    """Return the finalists of a search with these scores."""
-    search = Search.__new__(Search)
-    search.leaderboard, search.effort = board, EFFORTS["thorough"]
-    return search._finalists()
+    """Return the finalists of a thorough search with these scores."""
+    return board.finalists(EFFORTS["thorough"].n_finalists)
 
 
 def test_what_does_not_help_with_all_rows_is_dropped():
@@ -142,9 +140,26 @@ def test_formulas_are_always_among_the_finalists():
         board.add("original", ORIGINAL, fold, alike(0.5))
         for candidate, gain in zip([*formulas, *others], (0.02, 0.03, 0.2, 0.3, 0.4), strict=True):
             board.add(candidate.label, candidate, fold, alike(0.5 + gain + 0.001 * fold))
-    search = Search.__new__(Search)
-    search.leaderboard, search.effort = board, EFFORTS["quick"]
-    assert search._finalists() == [others[2], others[1], formulas[1]]
+    found = board.finalists(EFFORTS["quick"].n_finalists)
+    assert found == [others[2], others[1], formulas[1]]
+
+
+@pytest.mark.parametrize(("gain", "n_tried"), [(-0.01, 2), (0.01, 4)])
+def test_further_folds_end_when_all_finalists_lose_on_two(gain, n_tried):
+    search = searched(0.6)
+    search._further = [(range(100), range(25))] * 4
+    search._ahead = SimpleNamespace(pays=False, has_fold=lambda *_: True)
+    search.joined, search._report, search.clock = (), lambda *_: None, SimpleNamespace(now=float)
+    fold = SimpleNamespace(space=None, score=lambda *_: alike(0.5 + gain))
+    search._make_fold = lambda number, max_rows: (fold, alike(0.5))
+    search._keep_fold = lambda number, fold, score: search.leaderboard.add(
+        "original", ORIGINAL, number, score
+    )
+    search._confirm()
+    board = search.leaderboard
+    assert board.n_scores(CHOICE) == board.n_folds == 3 + n_tried
+    assert board.n_choosing_folds == 3
+    assert board.decide()[0] == (ORIGINAL if gain < 0.0 else CHOICE)
 
 
 def test_where_the_choice_is_disproved_the_next_one_is_checked():

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit, TimeSeriesSplit
 from sklearn.svm import LinearSVC
@@ -18,11 +19,12 @@ from featurewright.auto import AutoFeatures, standard_estimator
 from featurewright.auto.estimators import choose_estimator, make_folds
 from featurewright.auto.methods import _warm_up, warm_up
 from featurewright.auto.plan import EFFORTS
+from featurewright.auto.scoring import HeldOutScore
 from featurewright.auto.search import Search
 from featurewright.auto.summary import summarize
 from featurewright.auto.tasks import Task
 from featurewright.auto.timing import Clock
-from featurewright.auto.workspace import Problem, ValueStore, Workspace
+from featurewright.auto.workspace import Fold, Problem, ValueStore, Workspace
 from featurewright.tables import EncodedTable, learn_schema
 
 
@@ -310,3 +312,38 @@ def test_probabilities_of_several_labels():
     assert shares.shape == (N, 3)
     assert_array_equal(shares[:, :2] > 0.5, auto.predict(X)[:, :2])
     assert_array_equal(shares[:, 2], 1.0)
+
+
+def test_boosting_tries_little_that_it_seldom_gains_from():
+    """Noise: no leaves, few similarities, formulas until they lose, and a path all the same."""
+    noise = np.random.default_rng(1).integers(0, 2, N)
+    model = HistGradientBoostingClassifier(max_iter=5, random_state=0)
+    auto = quick(estimator=model, methods="all", cv=5).fit(X, noise)
+    assert auto.best_method_ == "original"
+    results = {result["method"]: result for result in auto.results_}
+    assert results["paths"]["reason_code"] == "found_by_boosting"
+    assert results["formula paths"]["reason_code"] == "found_by_boosting"
+    assert results["landmarks"]["n_features"] <= 100
+    assert len(results["forest"]["fold_scores"]) == 1  # the order of all formulas has the others
+    assert len(auto.path_.features) > 0
+    named = quick(estimator=model, methods="paths", cv=2).fit(X, noise)
+    assert named.results_[1]["fold_scores"]
+
+
+def test_formulas_that_lose_on_two_folds_are_tried_no_more(monkeypatch):
+    model = HistGradientBoostingClassifier(max_iter=5, random_state=0)
+    real = Fold.score
+
+    def lost(fold, candidate, estimator, scorer):
+        found = real(fold, candidate, estimator, scorer)
+        less = 0.1 if candidate.blocks else 0.0
+        return HeldOutScore(found.score - less, found.evidence - less)
+
+    monkeypatch.setattr(Fold, "score", lost)
+    auto = quick(estimator=model, methods=["batch", "forest"], cv=5).fit(X, PRODUCT)
+    results = {result["method"]: result for result in auto.results_}
+    assert auto.best_method_ == "original"
+    assert len(results["formulas"]["fold_scores"]) == 2
+    assert {results[name]["reason_code"] for name in ("batch", "forest", "formulas")} == {"worse"}
+    assert len(auto.path_.features) > 0
+    assert [point["n_formulas"] for point in auto.front_][:2] == [0, 1]

@@ -91,7 +91,7 @@ def test_boosting_gets_formulas_of_several_columns(kind):
     ).fit(X, y)
     assert auto.best_method_ != "original"
     assert all(len(f.expression.columns()) > 1 for f in auto.path_.features)
-    first = {f.name for f in auto.path_.features[:3]}
+    first = {f.name for f in auto.path_.features[:4]}
     assert first & {"x0 / x1", "x1 / x0"}
 
 

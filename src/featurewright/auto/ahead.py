@@ -124,7 +124,7 @@ class LookAhead:
         first: Fold,
         numbers: Sequence[int],
         max_rows: int,
-        sizes: Mapping[str, Sequence[int]],
+        sizes: Mapping[tuple[int, str], Sequence[int]],
     ) -> dict[tuple[int, str], Found]:
         """Run methods on folds, and score their columns and the original ones.
 
@@ -137,7 +137,7 @@ class LookAhead:
         max_rows : int
             Training rows of a fold at most.
         sizes : dict
-            Numbers of columns to try, by method; the most promising method first.
+            Numbers of columns to try, by fold and method; the most promising method first.
 
         Returns
         -------
@@ -146,8 +146,7 @@ class LookAhead:
         """
         units = [
             Unit(number, max_rows, ((method, tuple(own)),))
-            for number in numbers
-            for method, own in sizes.items()
+            for (number, method), own in sizes.items()
         ]
         if not self._has_limit:  # the slow ones first, so that none is left over at the end
             units.sort(key=lambda unit: -METHODS[unit.methods[0][0]].cost)
@@ -184,7 +183,11 @@ class LookAhead:
         """
         units = []
         for number in numbers:
-            methods = [m for m in methods if (number, m) in found and found[number, m].blocks]
+            methods = [
+                method
+                for method in methods
+                if (own := found.get((number, method))) and (own.blocks or not own.sizes)
+            ]
             if methods:
                 parts = tuple(found[number, method].part for method in methods)
                 name = order_name(methods)

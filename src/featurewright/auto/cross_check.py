@@ -12,6 +12,7 @@ from featurewright.auto.estimators import STANDARD, standard_estimator
 from featurewright.auto.failures import Attempt, ScoringError
 from featurewright.auto.search import Search
 
+_MAX_FOLDS = 5  # that other estimators are scored on: they decide nothing
 _MAX_CELLS = 500_000  # rows times columns times scores of a fold, above which it would take long
 
 
@@ -55,7 +56,7 @@ def _score(search: Search, kept: Candidate, name: str, n_folds: int) -> dict[str
     after: list[float] = []
     first = search.leaderboard.n_choosing_folds
     with Attempt(f"The cross-check with the {name} estimator") as attempt:
-        for fold in search.folds[first : first + n_folds]:
+        for fold in search.folds[first : first + min(n_folds, _MAX_FOLDS)]:
             cells = fold.n_rows * (fold.space.base.shape[1] + kept.n_columns)
             if cells * search.n_scores > _MAX_CELLS or search.clock.left < 0.0:
                 return None

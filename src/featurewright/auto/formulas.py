@@ -8,7 +8,7 @@ Other seeds arrive at the same formula, and it is shorter where a part of it say
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -313,8 +313,9 @@ def formula_values(
             limits[place] += missing[:, formula.columns()].any(axis=1).mean()
     values, low, high = finish_values(values)
     sound = (holes.mean(axis=0) <= np.minimum(limits, 1.0)) & (high > low)
-    idle = _idle_parts(formulas, rows)
-    sound &= [not (idle and idle & inner_tests(formula)) for formula in formulas]
+    tests = [inner_tests(formula) for formula in formulas]
+    if idle := _idle_parts(set().union(*tests), rows):
+        sound &= [idle.isdisjoint(own) for own in tests]
     return values, np.flatnonzero(sound)
 
 
@@ -337,14 +338,14 @@ def inner_tests(formula: Expression) -> set[Expression]:
     return found
 
 
-def _idle_parts(formulas: Sequence[Expression], rows: EncodedTable) -> set[Expression]:
-    """Return the tests and bends inside formulas that have one value in all but a few rows."""
-    parts = list(dict.fromkeys(part for f in formulas for part in inner_tests(f)))
+def _idle_parts(parts: Collection[Expression], rows: EncodedTable) -> set[Expression]:
+    """Return the tests and bends that have one value in all but a few rows."""
     if not parts:
         return set()
-    values, _, _ = finish_values(evaluate_formulas(parts, rows))
+    listed = list(parts)
+    values, _, _ = finish_values(evaluate_formulas(listed, rows))
     n_others = np.count_nonzero(values != np.median(values, axis=0), axis=0)
-    return {part for part, n in zip(parts, n_others, strict=True) if n < _MIN_TESTED_ROWS}
+    return {part for part, n in zip(listed, n_others, strict=True) if n < _MIN_TESTED_ROWS}
 
 
 def spaced_rows(n_rows: int, wanted: int, weights: Matrix | None) -> NDArray[np.intp]:

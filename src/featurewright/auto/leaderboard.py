@@ -178,10 +178,42 @@ class Leaderboard:
         most = max(map(self.n_scores, candidates), default=0)
         return max((self.mean_gain(c) for c in candidates if self.n_scores(c) == most), default=0.0)
 
-    def loses_everywhere(self, method: str) -> bool:
-        """Whether every candidate of a method loses in every fold, two or more."""
-        candidates = [c for c in self.records[method].candidates if self.n_scores(c) >= 2]
-        return bool(candidates) and all(np.all(self.gains(c) < 0) for c in candidates)
+    def loses_everywhere(self, candidate: Candidate, first: int = 0) -> bool:
+        """Whether a candidate loses in every fold from a first one on."""
+        return bool(np.all(self.gains(candidate)[first:] < 0))
+
+    def finalists(self, most: int) -> list[Candidate]:
+        """Return the best few candidates, then the best ones of other methods by themselves.
+
+        They are tried on further folds. The best few often have one method in common, and their
+        scores err alike. A gain that varies much from fold to fold is more often due to chance than
+        one that does not.
+        """
+
+        def lower_bound(candidate: Candidate) -> float:
+            gains = self.gains(candidate)
+            return float(gains.mean() - gains.std(ddof=1) / np.sqrt(len(gains)))
+
+        ranked = [c for c in self.finished() if self.mean_gain(c) > 0.0]
+        ranked.sort(key=lower_bound, reverse=True)
+        if ranked:
+            # First fewer columns that are as good.
+            highest = self.mean_gain(ranked[0])
+            no_better = [c for c in ranked if self.mean_gain(c) <= highest]
+            ranked = list(dict.fromkeys([self.smallest(no_better), *ranked]))
+        best = ranked[: (most + 1) // 2]
+        alone: dict[str, Candidate] = {}
+        for candidate in ranked[len(best) :]:
+            if len(candidate.blocks) == 1 and candidate.methods not in [c.methods for c in best]:
+                alone.setdefault(candidate.label, candidate)
+        found = [*best, *alone.values()][:most]
+        # Whatever the other methods score, the best formulas by themselves are tried too.
+        formulas = [c for c in ranked if all(map(has_formulas, c.methods))]
+        if formulas:
+            limit = self.mean_gain(max(formulas, key=lower_bound))
+            smallest = self.smallest(c for c in formulas if self.mean_gain(c) <= limit)
+            found = list(dict.fromkeys([*found, smallest]))
+        return found
 
     # The choice ---------------------------------------------------------------------------------
 

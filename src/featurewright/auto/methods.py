@@ -125,6 +125,8 @@ class Method:
     from_trees : bool
         Whether its columns are computed by whole trees, which make a query or graph long: one
         such method is enough, but for those with one column for each class.
+    tells_leaves : bool
+        Whether its columns tell in which leaves of trees a row is, which boosting finds itself.
     max_rows : int
         Rows it learns from at most.
     keeps_all_rows : bool
@@ -148,6 +150,7 @@ class Method:
     several_targets: bool = True
     per_class: bool = False
     from_trees: bool = False
+    tells_leaves: bool = False
     max_rows: int = 10_000
     keeps_all_rows: bool = False
     cost: float = 1.0
@@ -576,6 +579,7 @@ METHODS = {
             construct=partial(_leaves, search=None),
             sizes=(200, 1000),
             from_trees=True,
+            tells_leaves=True,
             cost=0.7,
         ),
         Method(
@@ -587,6 +591,7 @@ METHODS = {
             construct=partial(_leaves, search="random"),
             sizes=(200, 1000),
             from_trees=True,
+            tells_leaves=True,
             cost=1.5,
         ),
         Method(

@@ -23,6 +23,7 @@ class Reason(Enum):
     NO_TIME = "no_time"
     TIME_FOR_OTHERS = "time_for_others"  # in files of earlier versions
     TOO_SLOW = "too_slow"
+    FOUND_BY_BOOSTING = "found_by_boosting"
     SCREENED_OUT = "screened_out"
     FAR_BEHIND = "far_behind"
     WORSE = "worse"
@@ -46,6 +47,7 @@ _TEXTS = {
     Reason.NO_TIME: "not enough time left",
     Reason.TIME_FOR_OTHERS: "stopped early, less promising than others",
     Reason.TOO_SLOW: "too slow for this effort",
+    Reason.FOUND_BY_BOOSTING: "boosting grows such trees itself",
     Reason.SCREENED_OUT: "less promising than others on some of the rows or folds",
     Reason.FAR_BEHIND: "far behind other methods",
     Reason.WORSE: "worse than the original columns in every fold",

@@ -5,12 +5,17 @@ No plan looks at a clock: the same table, settings and seed give the same result
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 _MIN_STAGE_ROWS = 500
 _STAGE_GROWTH = 4  # factor by which the rows grow from stage to stage
 _COLUMNS_AT_ONCE = 20  # up to this many columns, rows alone count
 _BOOSTING_FOLDS = 5
+_BOOSTING_COLUMNS = 100  # without formulas: each tree of boosting reads all columns
+MAX_FIT_CELLS = 50_000_000  # rows times constructed columns of the last fit
 _SCORES_AT_ONCE = 3  # up to this many scores of a row (one for each class), rows alone count
 
 
@@ -207,3 +212,53 @@ def make_stages(effort: Effort, n_rows: int, n_columns: int, n_scores: int) -> t
         is_last = place + 1 == len(rows)
         stages.append(Stage(size, None if is_last else effort.n_first_folds, place > 0))
     return tuple(stages)
+
+
+def column_sizes(
+    offered: Sequence[int],
+    effort: Effort,
+    n_rows: int,
+    n_fold_rows: int,
+    *,
+    formulas: bool,
+    boosting: bool,
+    limit: int | None = None,
+) -> list[int]:
+    """Return the numbers of columns to try: fewer where rows are few, or very many.
+
+    Parameters
+    ----------
+    offered : sequence of int
+        Numbers of columns that a method offers.
+    effort : Effort
+        How much work to do.
+    n_rows, n_fold_rows : int
+        Training rows, and those of a fold of the last stage.
+    formulas : bool
+        Whether the columns are formulas.
+    boosting : bool
+        Whether the estimator boosts trees.
+    limit : int or None
+        Largest number of columns, where one was asked for.
+
+    Returns
+    -------
+    list of int
+        At least one, in ascending order.
+
+    Examples
+    --------
+    >>> column_sizes((30, 100, 300), EFFORTS["quick"], 900, 600, formulas=False, boosting=True)
+    [30, 100]
+    """
+    if formulas:
+        most = n_rows // 10
+    else:
+        most = min(n_rows, int(np.sqrt(effort.fit_cost / n_fold_rows)))
+        most = min(most, _BOOSTING_COLUMNS) if boosting else most
+    most = max(min(offered), most)
+    most = min(most, max(1, MAX_FIT_CELLS // n_rows), limit or most)
+    found = {size for size in offered if size <= most} or {most}
+    if max(found) < max(offered) and most >= 2 * max(found):
+        found.add(most)
+    return sorted(found | ({most} if most == limit else set()))

@@ -26,7 +26,7 @@ from featurewright.auto.methods import (
     readable,
 )
 from featurewright.auto.outcomes import DONE, Outcome, Reason, Status
-from featurewright.auto.plan import Effort, Stage, make_stages
+from featurewright.auto.plan import MAX_FIT_CELLS, Effort, Stage, column_sizes, make_stages
 from featurewright.auto.scoring import HeldOutScore, HeldOutScorer
 from featurewright.auto.timing import Clock, Costs
 from featurewright.auto.units import FoldRows, needed_methods
@@ -40,7 +40,6 @@ Listener = Callable[[dict[str, Any]], None]
 
 # Sizes.
 _MIN_ROWS = 10  # below which nothing is constructed
-_MAX_FIT_CELLS = 50_000_000  # rows times constructed columns of the last fit
 _FIRST_SIZES = (10, 200)  # numbers of columns for a first look
 _MAX_BLOCKS = 3  # methods that are joined
 _N_PARTS = 4  # of the held-out rows, where there was time for one fold only
@@ -142,6 +141,8 @@ class Search:
             reason = METHODS[method].refusal(problem.task, n_classes)
             if reason is None and skips_slow and METHODS[method].cost > effort.max_cost:
                 reason = Reason.TOO_SLOW
+            if reason is None and skips_slow and self._boosting and METHODS[method].tells_leaves:
+                reason = Reason.FOUND_BY_BOOSTING
             if reason is None:
                 self._alive.append(method)
             else:
@@ -160,6 +161,11 @@ class Search:
             reserve=lambda: self._costs.reserve,
             report=self._report,
         )
+
+    @property
+    def _boosting(self) -> bool:
+        """Whether the estimator boosts trees: its fits take long, and it gains from little."""
+        return self.problem.task.corrects is not None
 
     def run(self) -> None:
         """Try the methods stage by stage, then combinations, then prove the best."""
@@ -306,7 +312,7 @@ class Search:
         """Run a method on a fold and score candidates of its columns, if there is time."""
         record = self.leaderboard.records[method]
         expected = self._costs.method_seconds(method, len(self._sizes(method)))
-        sizes = self._sizes_in_stage(method, is_last=is_last)
+        sizes = self._sizes_in_stage(method, number, is_last=is_last)
         is_known = self.folds[number].space.knows(method, sizes)
         if not is_known and not self._has_time(expected or self._costs.base):
             if record.outcome == DONE:
@@ -318,13 +324,17 @@ class Search:
         if found:
             self._report(method, f"fold {number + 1} of {len(self._rows)}")
 
-    def _sizes_in_stage(self, method: str, *, is_last: bool) -> list[int]:
-        """Return the numbers of columns of a method that a stage tries."""
+    def _sizes_in_stage(self, method: str, number: int, *, is_last: bool) -> list[int]:
+        """Return the numbers of columns of a method that a stage tries in a fold.
+
+        Formulas of one method compete with nothing but with those of others: what is chosen is the
+        order of all formulas. One fold shows how they compare where each fit takes long.
+        """
         sizes = self._sizes(method)
         if not is_last:
             return [size for size in sizes if size in _FIRST_SIZES] or sizes[:1]
         if method in self.joined and len(self.joined) > 1:
-            return sizes[-1:]  # to compare methods by: what is chosen is the order of all formulas
+            return [] if self._boosting and number else sizes[-1:]
         return sizes
 
     def _measure(
@@ -375,22 +385,20 @@ class Search:
         return score
 
     def _sizes(self, method: str) -> list[int]:
-        """Return the numbers of columns to try: fewer where rows are few, or very many."""
-        n_rows = len(self.problem.y)
-        front = self.effort.sizes_for(boosting=self.problem.task.corrects is not None)
+        """Return the numbers of columns of a method to try."""
+        front = self.effort.sizes_for(boosting=self._boosting)
         sizes = front if method == FORMULAS else METHODS[method].sizes
         if not sizes:
             return [min(self.n_scores, self.problem.limit or self.n_scores)]
-        if has_formulas(method):
-            most = n_rows // 10
-        else:
-            most = min(n_rows, int(np.sqrt(self.effort.fit_cost / self._stages[-1].n_rows)))
-        most = max(min(sizes), most)
-        most = min(most, max(1, _MAX_FIT_CELLS // n_rows), self.problem.limit or most)
-        found = {size for size in sizes if size <= most} or {most}
-        if max(found) < max(sizes) and most >= 2 * max(found):
-            found.add(most)
-        return sorted(found | ({most} if most == self.problem.limit else set()))
+        return column_sizes(
+            sizes,
+            self.effort,
+            len(self.problem.y),
+            self._stages[-1].n_rows,
+            formulas=has_formulas(method),
+            boosting=self._boosting,
+            limit=self.problem.limit,
+        )
 
     def _try_formulas(self, number: int) -> None:
         """Score the formulas of several methods in one order, by how many of them are taken."""
@@ -459,7 +467,11 @@ class Search:
         if not self._ahead.pays:
             return
         entering = sorted(self._entering(is_last=is_last), key=self._promise, reverse=True)
-        sizes = {method: self._sizes_in_stage(method, is_last=is_last) for method in entering}
+        sizes = {
+            (number, method): self._sizes_in_stage(method, number, is_last=is_last)
+            for number in numbers
+            for method in entering
+        }
         where = self.folds[numbers[0]], numbers, self._n_fold_rows
         found = self._ahead.run_methods(*where, sizes)
         if self.joined:
@@ -469,19 +481,26 @@ class Search:
     def _drop_losers(self, number: int, stage: Stage) -> None:
         """Drop methods that lose, by how many folds they have been tried on.
 
-        Methods with formulas stay in the last stage: their formulas are put in one order.
+        Methods with formulas stay in the last stage: their formulas are put in one order. For
+        boosting, whose fits take long and which other columns seldom help, these must gain on the
+        first fold, and any number of formulas on one of two.
         """
         if self.stopped_by_time:
             return
         able = [method for method in self._alive if method not in self.joined]
         leader = max((self._promise(method) for method in self._alive), default=0.0)
         for method in able:
-            if number >= 1 and self.leaderboard.loses_everywhere(method):
+            if self._loses_everywhere(method, 1 if self._boosting else 2):
                 self._drop(method, Status.STOPPED, Reason.WORSE)
             elif number >= 1 and self._promise(method) < _FAR_BEHIND * leader:
                 self._drop(method, Status.STOPPED, Reason.FAR_BEHIND)
         if number >= 1:
             self._drop_trailing()
+        if self._boosting and self._loses_everywhere(self._joined_label, 2):
+            # They are in one order in the end all the same, for a user who wants a few formulas.
+            for label in (*self.joined, self._joined_label):
+                self.leaderboard.records[label].outcome = Outcome(Status.STOPPED, Reason.WORSE)
+            self._alive = [method for method in self._alive if method not in self.joined]
         if stage is not self._stages[0] or stage.n_folds is not None:
             return
         # A small table has one stage: methods become fewer from fold to fold instead.
@@ -520,6 +539,13 @@ class Search:
     def _promise(self, method: str) -> float:
         """Return the best mean gain of a method so far, in this stage or in the one before."""
         return self.leaderboard.best_gain(method)
+
+    def _loses_everywhere(self, label: str, n_folds: int) -> bool:
+        """Whether whatever was tried of a method on some folds or more loses in all of them."""
+        board = self.leaderboard
+        record = board.records.get(label)
+        listed = [c for c in record.candidates if board.n_scores(c) >= n_folds] if record else []
+        return bool(listed) and all(map(board.loses_everywhere, listed))
 
     def _known_gain(self, candidate: Candidate) -> float:
         """Return the mean gain of a candidate in the folds; 0 without any."""
@@ -604,7 +630,7 @@ class Search:
             trials = []
             for other in sorted(others, key=board.mean_gain, reverse=True):
                 trial = Candidate((*best.blocks, *other.blocks))
-                fits = trial.n_columns * len(self.problem.y) <= _MAX_FIT_CELLS
+                fits = trial.n_columns * len(self.problem.y) <= MAX_FIT_CELLS
                 if fits and self._try_combination(trial, rival=best):
                     trials.append(trial)
             better = board.best([*trials, best])
@@ -644,11 +670,12 @@ class Search:
         """Try the best few candidates on further folds, unless the choice is clear already.
 
         The score of the best of many candidates on few rows is partly chance; other folds show it.
+        One that loses on the first two of them is tried on no more.
         """
         board, n_first = self.leaderboard, self._n_folds
         if not self._further or board.n_folds < max(2, n_first) or board.is_beyond_doubt():
             return
-        finalists = self._finalists()
+        finalists = board.finalists(self.effort.n_finalists)
         if not finalists:
             return
         label = finalists[0].label
@@ -677,41 +704,12 @@ class Search:
                 board.add(candidate.label, candidate, number, score)
             board.records[label].seconds += self.clock.now() - started
             self._report(label, f"further fold {number + 1 - n_first}", n_first)
+            if board.n_folds >= n_first + 2:
+                finalists = [c for c in finalists if not board.loses_everywhere(c, n_first)]
+            if not finalists:
+                break
         if board.n_folds >= n_first + 2:
             board.n_choosing_folds = n_first
-
-    def _finalists(self) -> list[Candidate]:
-        """Return the best few candidates, then the best ones of other methods by themselves.
-
-        The best few often have one method in common, and their scores err alike. A gain that varies
-        much from fold to fold is more often due to chance than one that does not.
-        """
-        board, most = self.leaderboard, self.effort.n_finalists
-
-        def lower_bound(candidate: Candidate) -> float:
-            gains = board.gains(candidate)
-            return float(gains.mean() - gains.std(ddof=1) / np.sqrt(len(gains)))
-
-        ranked = [c for c in board.finished() if board.mean_gain(c) > 0.0]
-        ranked.sort(key=lower_bound, reverse=True)
-        if ranked:
-            # First fewer columns that are as good.
-            highest = board.mean_gain(ranked[0])
-            no_better = [c for c in ranked if board.mean_gain(c) <= highest]
-            ranked = list(dict.fromkeys([board.smallest(no_better), *ranked]))
-        best = ranked[: (most + 1) // 2]
-        alone: dict[str, Candidate] = {}
-        for candidate in ranked[len(best) :]:
-            if len(candidate.blocks) == 1 and candidate.methods not in [c.methods for c in best]:
-                alone.setdefault(candidate.label, candidate)
-        found = [*best, *alone.values()][:most]
-        # Whatever the other methods score, the best formulas by themselves are tried too.
-        formulas = [c for c in ranked if all(map(has_formulas, c.methods))]
-        if formulas:
-            limit = board.mean_gain(max(formulas, key=lower_bound))
-            smallest = board.smallest(c for c in formulas if board.mean_gain(c) <= limit)
-            found = list(dict.fromkeys([*found, smallest]))
-        return found
 
     def _fold_seconds(self, candidates: Sequence[Candidate]) -> float:
         """Return the expected seconds of a fold with some candidates."""
@@ -779,7 +777,7 @@ class Search:
         # Without folds for the check, boosting has all folds, and the columns found before.
         gains: list[float] = []
         n_folds = finds = self.effort.n_check_folds
-        if not finds and self.problem.task.corrects is not None:
+        if not finds and self._boosting:
             n_folds = min(self._n_folds, len(self.folds))
         by_rows = sorted(range(self._n_folds), key=lambda number: -len(self._rows[number][0]))
         for number in by_rows[:n_folds] if finds else range(n_folds):

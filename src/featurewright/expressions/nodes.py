@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -209,6 +210,23 @@ class Call(Expression):
                 f"Operator {operator.name!r} got {self.code}, which is the code of no number; use "
                 "number_code to make one."
             )
+
+    def __hash__(self) -> int:
+        """Return a hash of the tree, computed once: searches look up the same trees often."""
+        known: int | None = self.__dict__.get("_hash")
+        if known is None:
+            known = hash((self.operator, self.arguments, self.parameter))
+            object.__setattr__(self, "_hash", known)
+        return known
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the hash: those of texts differ from process to process."""
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
+    @cached_property
+    def size(self) -> int:
+        """Number of symbols: columns and operators, each as often as it occurs."""
+        return 1 + sum(argument.size for argument in self.arguments)
 
     @property
     def code(self) -> int:
