@@ -1,14 +1,18 @@
-"""What a notebook shows of a fitted search: the verdict, the best formulas, the front."""
+"""What a notebook shows of a search: its steps in one line, then verdict, formulas and front."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from html import escape
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.auto.summary import summarize
+from featurewright.auto.text import other_columns
 
 _SHOWN_FORMULAS = 8
 _WIDTH, _HEIGHT, _EDGE = 360, 120, 10  # of the drawing, in pixels
@@ -41,6 +45,40 @@ class NotebookView:
         return show_report(self)
 
 
+_show: ContextVar[Callable[[str], None] | None] = ContextVar("_show", default=None)
+
+
+@contextmanager
+def status_line() -> Iterator[None]:
+    """Let `show_status` write in a line of its own, where this runs in a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython and ipython.get_ipython()
+    token = _show.set(_make_line(ipython) if hasattr(shell, "kernel") else None)
+    try:
+        yield
+    finally:
+        _show.reset(token)
+
+
+def _make_line(ipython: Any) -> Callable[[str], None]:
+    """Return a function that shows a text in place of the one before."""
+    handle = ipython.display.DisplayHandle()
+    show = [handle.display, handle.update]  # the first text makes the line
+
+    def write(text: str) -> None:
+        (show.pop(0) if len(show) > 1 else show[0])({"text/plain": text}, raw=True)
+
+    return write
+
+
+def show_status(text: str) -> bool:
+    """Show a text in the line of a notebook; return whether there is one."""
+    show = _show.get()
+    if show is not None:
+        show(text)
+    return show is not None
+
+
 def search_html(model: Any) -> str:
     """Return a fitted search as HTML.
 
@@ -55,13 +93,14 @@ def search_html(model: Any) -> str:
         A `div` without scripts, which needs no network.
     """
     summary = summarize(model)
-    mark = "#b35900" if summary["verdict"]["keep_original"] else "#1a7f37"
+    mark = "#1a7f37" if summary["verdict"]["helps"] else "#b35900"
     return "".join(
         (
             '<div style="max-width:60rem">',
             f'<p style="border-left:4px solid {mark};padding:4px 10px;margin:4px 0">',
             f"<strong>{escape(summary['verdict']['sentence'])}</strong></p>",
             _formulas(summary["features"]),
+            _others(summary),
             _front(summary["front"], summary["score"]["name"]),
             "</div>",
         )
@@ -81,6 +120,12 @@ def _formulas(features: Sequence[dict[str, Any]]) -> str:
     more = len(features) - _SHOWN_FORMULAS
     note = f"<p>and {more} more in <code>features_</code></p>" if more > 0 else ""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{note}"
+
+
+def _others(summary: dict[str, Any]) -> str:
+    """Return what is said of constructed columns that are not formulas; "" where there are none."""
+    text = " ".join(line.text for line in other_columns(summary, python=True))
+    return f"<p>{escape(text)}</p>" if text else ""
 
 
 def _front(points: Sequence[dict[str, Any]], score: str) -> str:
