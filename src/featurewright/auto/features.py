@@ -490,9 +490,10 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         if self.stopped_by_time_:
             warnings.warn(
                 f"The search was cut short by time_budget={self.time_budget:g}: the result depends "
-                "on how fast this machine is. Allow more time, or use effort='quick'.",
+                "on how fast this machine is; allow more time"
+                + (", or use effort='quick'." if self.effort != "quick" else "."),
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         self._tell(unexpected(self))
         self._hear(

@@ -99,6 +99,7 @@ def search_html(model: Any) -> str:
             '<div style="max-width:60rem">',
             f'<p style="border-left:4px solid {mark};padding:4px 10px;margin:4px 0">',
             f"<strong>{escape(summary['verdict']['sentence'])}</strong></p>",
+            f"<p>{escape(summary['cut_short'])}</p>" if summary["cut_short"] else "",
             _formulas(summary["features"]),
             _others(summary),
             _front(summary["front"], summary["score"]["name"]),
@@ -111,12 +112,17 @@ def _formulas(features: Sequence[dict[str, Any]]) -> str:
     """Return the table of the best formulas; "" where there are none."""
     if not features:
         return ""
+    cells = {
+        "formula": [feature["mathml"] for feature in features],
+        "gain": [f"{feature['gain']:.3g}" for feature in features],
+        "found again": [escape(feature["stability_text"]) for feature in features],
+    }
+    shown = {head: texts for head, texts in cells.items() if any(texts)}
+    heads = "".join(f"<th {_CELL}>{head}</th>" for head in shown)
     rows = "".join(
-        f"<tr><td {_CELL}>{feature['mathml']}</td><td {_CELL}>{feature['gain']:.3g}</td>"
-        f"<td {_CELL}>{escape(feature['stability_text'])}</td></tr>"
-        for feature in features[:_SHOWN_FORMULAS]
+        "<tr>" + "".join(f"<td {_CELL}>{text}</td>" for text in row) + "</tr>"
+        for row in list(zip(*shown.values(), strict=True))[:_SHOWN_FORMULAS]
     )
-    heads = "".join(f"<th {_CELL}>{head}</th>" for head in ("formula", "gain", "found again"))
     more = len(features) - _SHOWN_FORMULAS
     note = f"<p>and {more} more in <code>features_</code></p>" if more > 0 else ""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{note}"
@@ -135,6 +141,7 @@ def _front(points: Sequence[dict[str, Any]], score: str) -> str:
         return ""
     values = [float(point["value"]) for point in points]
     low, high = min(values), max(values)
+    lowest, highest = (escape(str(points[values.index(value)]["text"])) for value in (low, high))
     span = (high - low) or 1.0
     places = [
         (
@@ -155,7 +162,7 @@ def _front(points: Sequence[dict[str, Any]], score: str) -> str:
         for (x, _), point in zip(places, points, strict=True)
     )
     return (
-        f"<p>Held-out {escape(score)} by number of formulas, from {low:.3g} to {high:.3g}:</p>"
+        f"<p>Held-out {escape(score)} by number of formulas, from {lowest} to {highest}:</p>"
         f'<svg width="{_WIDTH}" height="{_HEIGHT + 2 * _EDGE}" role="img">'
         f'<polyline points="{line}" fill="none" stroke="#0b5cad" stroke-width="1.5"/>'
         f"{dots}{labels}</svg>"
