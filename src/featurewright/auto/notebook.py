@@ -163,7 +163,8 @@ def _front(points: Sequence[dict[str, Any]], score: str) -> str:
     )
     return (
         f"<p>Held-out {escape(score)} by number of formulas, from {lowest} to {highest}:</p>"
-        f'<svg width="{_WIDTH}" height="{_HEIGHT + 2 * _EDGE}" role="img">'
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT + 2 * _EDGE}" width="{_WIDTH}" role="img" '
+        'style="max-width:100%">'
         f'<polyline points="{line}" fill="none" stroke="#0b5cad" stroke-width="1.5"/>'
         f"{dots}{labels}</svg>"
     )
