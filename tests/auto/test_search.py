@@ -94,8 +94,9 @@ def test_no_fit_more_than_needed_without_time(fake_clock):
     """A budget that one fit overdraws: original columns are scored once, and fitted once more."""
     model = Slow(fake_clock, 200.0)
     auto = AutoFeatures(model, time_budget=100.0, random_state=0)
-    with pytest.warns(UserWarning, match="cut short by time_budget=100"):
+    with pytest.warns(UserWarning, match="cut short by time_budget=100") as warned:
         auto.fit(LARGE, LARGE_PRODUCT)
+    assert warned[0].filename == __file__
     assert auto.best_method_ == "original"
     assert auto.stopped_by_time_
     assert [rows for rows, _, _ in model.seen] == [1500, 6000]

@@ -144,7 +144,7 @@ def test_factors_and_shifts_in_all_forms():
     made = parse("2 * a - (b - 1.5)", ["a", "b"])
     assert made.evaluate([[1.0, 2.0], [np.nan, 1.0]]).tolist()[0] == 1.5
     assert made.latex() == r"2 \cdot a - \left(b - 1.5\right)"
-    assert made.words() == "(2 times a) minus (b minus 1.5)"
+    assert made.words() == "2 times a minus (b minus 1.5)"
     assert "<mn>2</mn><mo>·</mo><mi>a</mi>" in made.mathml()
     assert "<mi>b</mi><mo>−</mo><mn>1.5</mn>" in made.mathml()
     assert str(made.sympy()) == "2*a - b + 3/2"

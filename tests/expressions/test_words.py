@@ -31,6 +31,12 @@ NAMES = ["price", "area", "rooms"]
         ("max(price, 2.5)", "price but at least 2.5"),
         ("max(price, area)", "the larger of price and area"),
         ("square(price) - area", "(price squared) minus area"),
+        ("2 * price + area - 3 * rooms", "2 times price plus area minus 3 times rooms"),
+        ("price * area * rooms", "price times area times rooms"),
+        ("price - (area - rooms)", "price minus (area minus rooms)"),
+        ("(price + area) * rooms", "(price plus area) times rooms"),
+        ("price / area + rooms", "(price divided by area) plus rooms"),
+        ("price + area > 2 * rooms", "whether price plus area is greater than 2 times rooms"),
     ],
 )
 def test_words(text, words):

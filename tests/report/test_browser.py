@@ -185,19 +185,20 @@ def test_follows_the_system_into_the_dark(page):
     browser.call("Emulation.setEmulatedMedia", media="", features=[])
 
 
+@pytest.mark.parametrize("width", [390, 700, 850, 1000])
 @pytest.mark.parametrize("case", [{}, HOSTILE], ids=["classes", "hostile"])
-def test_fits_on_a_phone(page, case):
+def test_fits_on_phones_and_in_frames(page, case, width):
     browser = page(**case)
     browser.call(
         "Emulation.setDeviceMetricsOverride",
-        width=390,
+        width=width,
         height=844,
         deviceScaleFactor=1,
         mobile=True,
     )
     try:
-        assert browser.run("document.documentElement.scrollWidth") <= 390
-        assert browser.run("window.innerWidth") == 390
+        assert browser.run("document.documentElement.scrollWidth") <= width
+        assert browser.run("window.innerWidth") == width
     finally:
         browser.call("Emulation.clearDeviceMetricsOverride")
 

@@ -40,5 +40,5 @@ import matplotlib.pyplot as plt
 names = [feature.name for feature in auto.features_]
 figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 ax.barh(names[::-1], [feature.gain for feature in auto.features_][::-1])
-ax.set_xlabel("share of the target explained beyond the formulas above")
+ax.set_xlabel("gain: share of the target explained")
 plt.show()

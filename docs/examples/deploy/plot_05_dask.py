@@ -45,7 +45,7 @@ print(features.head(3))
 proof = search.drawn_.held_out
 figure, ax = plt.subplots(figsize=(4.5, 3), layout="constrained")
 ax.bar(["original columns", "with features"], [proof["baseline"], proof["score"]])
-ax.set(ylabel=search.scoring_, ylim=(0, 1))
+ax.set(ylabel="R² of rows not seen", ylim=(0, 1))
 plt.show()
 
 client.close()

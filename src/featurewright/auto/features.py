@@ -39,7 +39,7 @@ from featurewright.auto.links import (
     with_and_without,
 )
 from featurewright.auto.methods import LINKS, METHODS, chosen_methods, warm_up
-from featurewright.auto.notebook import NotebookView
+from featurewright.auto.notebook import NotebookView, show_status, status_line
 from featurewright.auto.parts import Part, compute_columns
 from featurewright.auto.plan import EFFORTS
 from featurewright.auto.reading import TableReader, learn_reader
@@ -169,7 +169,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
     n_jobs : int or None, default=None
         Threads of the methods.
     verbose : int, default=0
-        Whether to log what is tried.
+        Whether to tell what is tried: as one line that changes in a notebook, else in the log.
 
     Attributes
     ----------
@@ -440,7 +440,7 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
             self.reader_, table, unused = screen(reader, table, outputs, rows)
             left_out |= unused
         clock.pause(lambda: warm_up(task, methods))
-        with few_threads(self.n_jobs, table.matrix.size):
+        with few_threads(self.n_jobs, table.matrix.size), status_line():
             make = partial(
                 Search,
                 Problem(table, labels, codes, weights, task, self.n_features_out),
@@ -502,9 +502,10 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         if self.stopped_by_time_:
             warnings.warn(
                 f"The search was cut short by time_budget={self.time_budget:g}: the result depends "
-                "on how fast this machine is. Allow more time, or use effort='quick'.",
+                "on how fast this machine is; allow more time"
+                + (", or use effort='quick'." if self.effort != "quick" else "."),
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         self._tell(unexpected(self))
         self._hear(
@@ -620,13 +621,14 @@ class AutoFeatures(NotebookView, TakesCollections, Refits, TransformerMixin, Bas
         self._notify({**event, "stage": event["stage"] + where, "scoring": self.scoring_})
 
     def _notify(self, event: dict[str, Any]) -> None:
-        """Log what was tried where `verbose` asks for it; a subclass may show it instead.
+        """Tell what was tried where `verbose` asks for it; a subclass may show it instead.
 
         The dict has method, stage, seconds, best_method, best_score, baseline, the numbers of folds
         and training rows that these scores are of (n_folds, n_rows), and scoring.
         """
-        if self.verbose:
-            _logger.warning("%.1f s, %s", event["seconds"], told(event))
+        text = f"{event['seconds']:.1f} s, {told(event)}"
+        if self.verbose and not show_status(text):
+            _logger.warning("%s", text)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the training rows, which are no part of a model."""

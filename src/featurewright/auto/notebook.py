@@ -1,14 +1,18 @@
-"""What a notebook shows of a fitted search: the verdict, the best formulas, the front."""
+"""What a notebook shows of a search: its steps in one line, then verdict, formulas and front."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from html import escape
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from featurewright.auto.summary import summarize
+from featurewright.auto.text import other_columns
 
 _SHOWN_FORMULAS = 8
 _WIDTH, _HEIGHT, _EDGE = 360, 120, 10  # of the drawing, in pixels
@@ -41,6 +45,40 @@ class NotebookView:
         return show_report(self)
 
 
+_show: ContextVar[Callable[[str], None] | None] = ContextVar("_show", default=None)
+
+
+@contextmanager
+def status_line() -> Iterator[None]:
+    """Let `show_status` write in a line of its own, where this runs in a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython and ipython.get_ipython()
+    token = _show.set(_make_line(ipython) if hasattr(shell, "kernel") else None)
+    try:
+        yield
+    finally:
+        _show.reset(token)
+
+
+def _make_line(ipython: Any) -> Callable[[str], None]:
+    """Return a function that shows a text in place of the one before."""
+    handle = ipython.display.DisplayHandle()
+    show = [handle.display, handle.update]  # the first text makes the line
+
+    def write(text: str) -> None:
+        (show.pop(0) if len(show) > 1 else show[0])({"text/plain": text}, raw=True)
+
+    return write
+
+
+def show_status(text: str) -> bool:
+    """Show a text in the line of a notebook; return whether there is one."""
+    show = _show.get()
+    if show is not None:
+        show(text)
+    return show is not None
+
+
 def search_html(model: Any) -> str:
     """Return a fitted search as HTML.
 
@@ -55,13 +93,15 @@ def search_html(model: Any) -> str:
         A `div` without scripts, which needs no network.
     """
     summary = summarize(model)
-    mark = "#b35900" if summary["verdict"]["keep_original"] else "#1a7f37"
+    mark = "#1a7f37" if summary["verdict"]["helps"] else "#b35900"
     return "".join(
         (
             '<div style="max-width:60rem">',
             f'<p style="border-left:4px solid {mark};padding:4px 10px;margin:4px 0">',
             f"<strong>{escape(summary['verdict']['sentence'])}</strong></p>",
+            f"<p>{escape(summary['cut_short'])}</p>" if summary["cut_short"] else "",
             _formulas(summary["features"]),
+            _others(summary),
             _front(summary["front"], summary["score"]["name"]),
             "</div>",
         )
@@ -72,15 +112,26 @@ def _formulas(features: Sequence[dict[str, Any]]) -> str:
     """Return the table of the best formulas; "" where there are none."""
     if not features:
         return ""
+    cells = {
+        "formula": [feature["mathml"] for feature in features],
+        "gain": [f"{feature['gain']:.3g}" for feature in features],
+        "found again": [escape(feature["stability_text"]) for feature in features],
+    }
+    shown = {head: texts for head, texts in cells.items() if any(texts)}
+    heads = "".join(f"<th {_CELL}>{head}</th>" for head in shown)
     rows = "".join(
-        f"<tr><td {_CELL}>{feature['mathml']}</td><td {_CELL}>{feature['gain']:.3g}</td>"
-        f"<td {_CELL}>{escape(feature['stability_text'])}</td></tr>"
-        for feature in features[:_SHOWN_FORMULAS]
+        "<tr>" + "".join(f"<td {_CELL}>{text}</td>" for text in row) + "</tr>"
+        for row in list(zip(*shown.values(), strict=True))[:_SHOWN_FORMULAS]
     )
-    heads = "".join(f"<th {_CELL}>{head}</th>" for head in ("formula", "gain", "found again"))
     more = len(features) - _SHOWN_FORMULAS
     note = f"<p>and {more} more in <code>features_</code></p>" if more > 0 else ""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{note}"
+
+
+def _others(summary: dict[str, Any]) -> str:
+    """Return what is said of constructed columns that are not formulas; "" where there are none."""
+    text = " ".join(line.text for line in other_columns(summary, python=True))
+    return f"<p>{escape(text)}</p>" if text else ""
 
 
 def _front(points: Sequence[dict[str, Any]], score: str) -> str:
@@ -90,6 +141,7 @@ def _front(points: Sequence[dict[str, Any]], score: str) -> str:
         return ""
     values = [float(point["value"]) for point in points]
     low, high = min(values), max(values)
+    lowest, highest = (escape(str(points[values.index(value)]["text"])) for value in (low, high))
     span = (high - low) or 1.0
     places = [
         (
@@ -110,8 +162,9 @@ def _front(points: Sequence[dict[str, Any]], score: str) -> str:
         for (x, _), point in zip(places, points, strict=True)
     )
     return (
-        f"<p>Held-out {escape(score)} by number of formulas, from {low:.3g} to {high:.3g}:</p>"
-        f'<svg width="{_WIDTH}" height="{_HEIGHT + 2 * _EDGE}" role="img">'
+        f"<p>Held-out {escape(score)} by number of formulas, from {lowest} to {highest}:</p>"
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT + 2 * _EDGE}" width="{_WIDTH}" role="img" '
+        'style="max-width:100%">'
         f'<polyline points="{line}" fill="none" stroke="#0b5cad" stroke-width="1.5"/>'
         f"{dots}{labels}</svg>"
     )

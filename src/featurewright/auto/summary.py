@@ -55,8 +55,8 @@ def summarize(model: Any, y: Any = None) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``verdict`` (``keep_original``, ``clear``, ``sentence``), ``before`` and ``after``
-        (value, spread, text), ``gain`` and ``gain_error``, ``estimators``,
+        ``verdict`` (``keep_original``, ``helps``, ``clear``, ``sentence``), ``before`` and
+        ``after`` (value, spread, text), ``gain`` and ``gain_error``, ``estimators``,
         ``is_sum`` (whether it is what `to_additive` returned), ``methods``, ``features``,
         ``links`` (what the columns over links in these are, in words),
         ``needed_links`` (names of links whose rows are needed), ``columns`` that are not formulas,
@@ -411,7 +411,7 @@ def _verdict(
                 f"constructed feature raised the held-out {score.name} of the {whom} beyond "
                 "chance (a gain counts if it is clearly above its standard error)."
             )
-        return {"keep_original": True, "clear": not unproved, "sentence": sentence}
+        return _decision(sentence, keep_original=True, helps=False, clear=not unproved)
     if model.best_method_ == ADDITIVE:
         sentence = (
             f"A sum of {len(model.terms_)} terms: its own held-out {score.name} was not measured; "
@@ -422,8 +422,15 @@ def _verdict(
                 f" What the search kept raised the {whom} from {score.text(model.baseline_score_)} "
                 f"to {score.text(model.score_)}."
             )
-        return {"keep_original": False, "clear": False, "sentence": sentence}
+        return _decision(sentence)
     columns = f"{n_new} constructed column{'s' * (n_new != 1)}"
+    if float(model.gain_) <= 0.0:
+        sentence = (
+            f"These features do not help: with {columns}, the held-out {score.name} of the {whom} "
+            f"is {score.text(model.score_)}, and {score.text(model.baseline_score_)} with the "
+            "original columns alone."
+        )
+        return _decision(sentence, helps=False)
     change = ("lower" if score.lower_is_better else "raise") + "s" * (n_new == 1)
     figures = (
         f"the held-out {score.name} of the {whom} from {score.text(model.baseline_score_)} to "
@@ -435,7 +442,14 @@ def _verdict(
         else f"The new features may help: {columns} {change} {figures}, but a difference of that "
         "size can be chance; check them on more rows."
     )
-    return {"keep_original": False, "clear": clear, "sentence": sentence}
+    return _decision(sentence, clear=clear)
+
+
+def _decision(
+    sentence: str, *, keep_original: bool = False, helps: bool = True, clear: bool = False
+) -> dict[str, Any]:
+    """Return a verdict with what it says in words."""
+    return {"keep_original": keep_original, "helps": helps, "clear": clear, "sentence": sentence}
 
 
 def _shown(method: str) -> str:

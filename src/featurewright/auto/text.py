@@ -90,7 +90,7 @@ def inspection_blocks(
 ) -> Iterator[Block]:
     """Yield the same but for what was left out, with all formulas by default."""
     verdict = summary["verdict"]
-    yield Line(verdict["sentence"], "warning" if verdict["keep_original"] else "good")
+    yield Line(verdict["sentence"], "good" if verdict["helps"] else "warning")
     if summary["cut_short"]:
         yield Line(summary["cut_short"], "warning")
     yield Line(target_line(summary, python=python))
@@ -192,17 +192,20 @@ def feature_blocks(
             used = {name for feature in shown for name in feature["inputs"]}
             words = [(e["name"], e["meaning"]) for e in summary["links"] if e["name"] in used]
             yield Grid("Columns over links in these formulas", ("column", "what it is"), words)
-    others = summary["columns"]
-    if others:
-        made = sorted({column["source"] for column in others})
-        more = "more " if features else ""
-        yield Line(
-            f"{len(others):,} {more}constructed column{'s' * (len(others) != 1)}, by "
-            f"{', '.join(made)}."
-        )
-        if not features:
-            how = 'methods="readable"' if python else "--methods readable"
-            yield Line(f"They are not formulas: {how} searches for formulas only.")
+    yield from other_columns(summary, python=python)
+
+
+def other_columns(summary: dict[str, Any], *, python: bool = False) -> Iterator[Line]:
+    """Yield how many constructed columns are not formulas, and how to get formulas only."""
+    others, more = summary["columns"], "more " if summary["features"] else ""
+    if not others:
+        return
+    made = ", ".join(sorted({column["source"] for column in others}))
+    yield Line(f"{len(others):,} {more}constructed column{'s' * (len(others) != 1)}, by {made}.")
+    if not more:
+        what = "It is not a formula" if len(others) == 1 else "They are not formulas"
+        how = 'methods="readable"' if python else "--methods readable"
+        yield Line(f"{what}: {how} searches for formulas only.")
 
 
 def front_blocks(summary: dict[str, Any], *, python: bool = False) -> Iterator[Block]:

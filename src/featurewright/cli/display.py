@@ -63,10 +63,15 @@ def show(console: Console, blocks: Iterable[Block]) -> None:
     """Show lines and tables of `featurewright.auto.text`."""
     from featurewright.auto.text import Line
 
+    after_line = False
     for block in blocks:
         if isinstance(block, Line):
             console.print(plain(block.text, 1000, STYLES[block.style]), highlight=False)
+            after_line = True
             continue
+        if after_line:  # a table ends with an empty line itself
+            console.print()
+        after_line = False
         table = table_of(block.title, *block.columns, numbers=block.n_numbers)
         for place, row in enumerate(block.rows):
             add_row(table, *row, style="bold" if place == block.strong else "")

@@ -189,15 +189,16 @@ class Link:
             LinkKind.HISTORY: f"those of an earlier {self.time}",
             LinkKind.GROUP: "all but itself",
         }
+        number = f"{len(self.table):,} " if self._is_in_memory else ""
         facts = {
-            "rows": "of the same table" if same else f"of {type(self.table).__name__}",
+            "rows": number + ("of the same table" if same else f"of a {type(self.table).__name__}"),
             "key": keys,
             "a row sees": sees[self.kind],
         }
-        if self._is_in_memory:
-            facts["number"] = f"{len(self.table):,} rows"
+        left = 'style="text-align:left"'
         cells = "".join(
-            f"<tr><th>{name}</th><td>{escape(fact)}</td></tr>" for name, fact in facts.items()
+            f"<tr><th {left}>{name}</th><td {left}>{escape(fact)}</td></tr>"
+            for name, fact in facts.items()
         )
         return f"<table><caption>{escape(self.title)}</caption>{cells}</table>"
 
