@@ -35,10 +35,11 @@ def mathml_of(expression: Expression) -> str:
     --------
     >>> from featurewright.expressions import parse
     >>> print(mathml_of(parse("a / b", ["a", "b"])))
-    <math><mfrac><mi>a</mi><mi>b</mi></mfrac></math>
+    <math displaystyle="true"><mfrac><mi>a</mi><mi>b</mi></mfrac></math>
     """
-    drawn = expression.fold(_column, _call)[0]
-    return tostring(_element("math", drawn), encoding="unicode")
+    drawn = _element("math", expression.fold(_column, _call)[0])
+    drawn.set("displaystyle", "true")  # fractions as large as their surroundings
+    return tostring(drawn, encoding="unicode")
 
 
 def _element(tag: str, *children: Element) -> Element:

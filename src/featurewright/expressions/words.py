@@ -9,8 +9,15 @@ if TYPE_CHECKING:  # `nodes` imports this module
     from featurewright.expressions.nodes import Call, Column, Expression
 
 from featurewright.expressions.domains import Boolean
-from featurewright.expressions.operators import BuiltInOperator
-from featurewright.expressions.text import printable, shorten, written_operator, written_order
+from featurewright.expressions.operators import BuiltInOperator, Infix, Operator, Precedence
+from featurewright.expressions.text import (
+    enclose,
+    printable,
+    shorten,
+    written_form,
+    written_operator,
+    written_order,
+)
 
 
 def words_of(expression: Expression) -> str:
@@ -37,37 +44,44 @@ def words_of(expression: Expression) -> str:
     >>> words_of(parse("price > 100", ["price"]))
     'whether price is greater than 100'
     """
-    text, operator = expression.fold(_column, _call)
-    return f"whether {text}" if operator and expression.domain == Boolean else text
+    text, precedence = expression.fold(_column, _call)
+    is_call = precedence < Precedence.ATOM
+    return f"whether {text}" if is_call and expression.domain == Boolean else text
 
 
-_SUMS, _PRODUCTS = ("add", "sub", "shifted"), ("mul", "scaled")
-_COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "over")
-_WITHOUT_BRACKETS: dict[str, tuple[tuple[str, ...], ...]] = {
-    **dict.fromkeys(_SUMS, ((*_SUMS, *_PRODUCTS), _PRODUCTS)),
-    **dict.fromkeys(_PRODUCTS, (_PRODUCTS, ())),
-    **dict.fromkeys(_COMPARISONS, ((*_SUMS, *_PRODUCTS),) * 2),
-}
-"""Of operators that are read from the left: which need no brackets as first or second operand."""
+def _column(node: Column) -> tuple[str, Precedence]:
+    """Return the name of a column, which needs no brackets."""
+    return shorten(printable(node.name)), Precedence.ATOM
 
 
-def _column(node: Column) -> tuple[str, str]:
-    """Return the name of a column, and that no operator makes it."""
-    return shorten(printable(node.name)), ""
-
-
-def _call(node: Call, parts: list[tuple[str, str]]) -> tuple[str, str]:
-    """Return the words of an operator around those of its operands, and its name."""
+def _call(node: Call, parts: list[tuple[str, Precedence]]) -> tuple[str, Precedence]:
+    """Return the words of an operator around those of its operands, which may need brackets."""
     operator, label = written_operator(node)
     if node.parameter is not None:
         written = label if node.operator.has_number else f"“{shorten(printable(label))}”"
-        parts = written_order(operator, parts, (written, ""))
-    template = operator.words if isinstance(operator, BuiltInOperator) else None
-    bare = _WITHOUT_BRACKETS.get(operator.name, ((),) * len(parts))
+        parts = written_order(operator, parts, (written, Precedence.ATOM))
+    own = _precedence(operator)
+    first, others = _WITHOUT_BRACKETS.get(own, (Precedence.ATOM,) * 2)
     operands = [
-        f"({text})" if inner and inner not in without else text
-        for (text, inner), without in zip(parts, bare, strict=True)
+        enclose(text, precedence, others if place else first)
+        for place, (text, precedence) in enumerate(parts)
     ]
+    own = own if own > Precedence.COMPARISON else Precedence.ANY
+    template = operator.words if isinstance(operator, BuiltInOperator) else None
     if template is None:
-        return f"{shorten(node.name)} of {' and '.join(operands)}", node.name
-    return re.sub(r"#(\d)", lambda slot: operands[int(slot[1]) - 1], template), operator.name
+        return f"{shorten(node.name)} of {' and '.join(operands)}", own
+    return re.sub(r"#(\d)", lambda slot: operands[int(slot[1]) - 1], template), own
+
+
+_WITHOUT_BRACKETS = {
+    Precedence.COMPARISON: (Precedence.SUM, Precedence.SUM),
+    Precedence.SUM: (Precedence.SUM, Precedence.PRODUCT),
+    Precedence.PRODUCT: (Precedence.PRODUCT, Precedence.ATOM),
+}
+"""The least precedence of a first and of another operand that need no brackets."""
+
+
+def _precedence(operator: Operator) -> Precedence:
+    """Return how tightly words bind: as signs do, but operands of a division are in brackets."""
+    form = written_form(operator)
+    return form.precedence if isinstance(form, Infix) and form.sign != "/" else Precedence.ANY

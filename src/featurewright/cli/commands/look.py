@@ -172,7 +172,7 @@ def methods(as_json: Json = False, debug: Debug = False) -> None:
     console.print(
         display.plain(
             "`featurewright fit` tries those that give formulas and keeps what helps; "
-            " --methods all tries every one, --methods forest,batch these two.",
+            "--methods all tries every one, --methods forest,batch these two.",
             300,
         )
     )
