@@ -165,7 +165,8 @@ def report(store: Store, options: argparse.Namespace) -> str:
     apart = markdown_table([*closed_header, *last], rows[False])
     no_gap = "## No gap to close\n\nThe best other is not a tenth better than the linear model.\n\n"
     no_gap = f"{no_gap}{apart}\n" if rows[False] else ""
-    return f"""# How far features take a linear model
+    effort = "" if options.effort == "standard" else f": effort {options.effort}"
+    return f"""# How far features take a linear model{effort}
 
 Error of logistic regression (share of wrong classes) or ridge regression (root mean squared error
 over the spread of the target) on a third of the rows, drawn at random within each class;

@@ -526,15 +526,17 @@ CHAPTERS: dict[str, tuple[Claim, ...]] = {
     "AutoFeatures": (
         *(
             Claim(
-                "auto_gap",
+                page,
                 f"{title} take a linear model as far as the best tree ensemble",
                 rf"{name}: mean share ([\d.]+), median ([\d.]+), over (\d+) sets",
                 share_of_gap,
                 "mean share of the gap {1} over {3} sets",
             )
-            for name, title in (
-                ("50 formulas", "50 formulas"),
-                ("all methods", "All methods"),
+            for page, name, title in (
+                ("auto_gap", "50 formulas", "50 formulas"),
+                ("auto_gap", "all methods", "All methods"),
+                ("auto_gap_quick", "50 formulas", "50 formulas of a quick search"),
+                ("auto_gap_quick", "all methods", "All methods of a quick search"),
             )
         ),
         *(
