@@ -37,7 +37,7 @@ from featurewright.relations.sources import Source
 _SCREEN_ROWS = 4_000  # rows that candidates are compared on, half of them to learn from
 _MAX_ROWS = 10_000  # rows that the better ones are ordered on
 _N_REFINED = 20  # candidates that variants are made of
-_COUNTED_SHARE = 4  # one in so many candidates may count rows under a condition
+_COUNTED_SHARE = 10  # one in so many candidates may count rows under a condition
 _FEW = 4  # one in so many linked rows are of the keys of rows, or the others are left aside
 _SIMPLICITY = 0.8  # what a feature must explain of what one explains that is a part longer
 _ROWS_PER_FEATURE = 20  # training rows for each feature that is kept: few rows support few
