@@ -41,7 +41,7 @@ def test_everything_shows_itself():
     assert "<svg" in html_of(search)
     assert "<math" in html_of(feature)
     assert "gain" in html_of(feature)
-    assert "1,503 rows" in html_of(link)
+    assert "1,503 of a DataFrame" in html_of(link)
     assert "<iframe" in html_of(report)
     assert "Traceback" not in str(forest.outputs)
     assert "ipywidgets" not in str(forest.outputs)
