@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from boosting_budget import geometric
 from data import SAME_ROWS, Dataset, check_sets, load, manifest, numeric_sets, split_rows
 from runner import (
     Learner,
@@ -166,14 +167,6 @@ def ratios(
         without = column(store, jobs_of(name, learner, None, options), key)
         found.append(with_them.mean() / without.mean() if without.mean() > 0 else np.nan)
     return np.array(found)
-
-
-def geometric(values: np.ndarray) -> str:
-    """Write the geometric mean of the values that are there, and its standard error."""
-    logs = np.log(values[np.isfinite(values) & (values > 0)])
-    if len(logs) < 2:
-        return "–"
-    return f"{np.exp(logs.mean()):.3f} ± {logs.std(ddof=1) / np.sqrt(len(logs)):.3f}"
 
 
 def report(names: list[str], store: Store, options: argparse.Namespace) -> str:
